@@ -32,6 +32,7 @@ mod evaluation;
 mod finalize;
 mod funded_count;
 mod independent_proof;
+mod labels;
 mod mckp;
 mod mixture;
 mod multiplier;
@@ -508,8 +509,7 @@ impl Oracle {
             &mut self.relaxation,
             known,
             options,
-            &mut self.best,
-            &mut self.trial,
+            (&mut self.best, &mut self.trial),
         );
         (outcome.value, outcome.bound, outcome.labels) = (found.value, found.bound, found.labels);
     }

@@ -249,3 +249,76 @@ fn problems_of_an_audit_are_solved_exactly() {
         assert!(found.gap() <= 1e-12, "{name}: {}", brief(&found));
     }
 }
+
+/// Thresholds with whole costs, each worth its cost and a fixed amount.
+fn correlated_costs(random: &mut Random, count: usize) -> Vec<usize> {
+    (0..count).map(|_| 1 + random.below(1000)).collect()
+}
+
+fn worth(cost: usize) -> f64 {
+    (cost as f64 + 100.0) / 1200.0
+}
+
+/// The best value of thresholds for every whole budget.
+fn best_by_budget(costs: &[usize], budget: usize) -> Vec<f64> {
+    let mut best = vec![0.0f64; budget + 1];
+    for &cost in costs {
+        for left in (cost..=budget).rev() {
+            best[left] = best[left].max(best[left - cost] + worth(cost));
+        }
+    }
+    best
+}
+
+/// Costs and values are so correlated that only counting the funded tasks tells splits apart. Many
+/// tasks are alike, and the budget often ends within the last task that the relaxation funds.
+#[test]
+fn correlated_thresholds_are_solved_exactly() {
+    let mut random = Random::new(86);
+    for (count, rounds) in [(100, 20), (300, 12), (1000, 6)] {
+        for round in 0..rounds {
+            let costs = correlated_costs(&mut random, count);
+            let total: usize = costs.iter().sum();
+            let budget = total * (1 + round % 3) / 4;
+            let curves: Vec<Curve> =
+                costs.iter().map(|&cost| Curve::threshold(cost as f64).unwrap()).collect();
+            let values: Vec<f64> = costs.iter().map(|&cost| worth(cost)).collect();
+            let (found, _) = solve(&problem(&curves), &values, budget as f64);
+            assert!(found.gap() <= 1e-12, "{count}, round {round}: {}", brief(&found));
+            if count < 1000 {
+                let best = best_by_budget(&costs, budget)[budget];
+                assert!((found.value - best).abs() <= 1e-12 * best, "{count}, round {round}");
+            }
+        }
+    }
+}
+
+/// The same with one exponential task that gets only what is left, or is funded in part.
+#[test]
+fn correlated_thresholds_and_an_exponential_task_are_solved_exactly() {
+    let mut random = Random::new(87);
+    for (count, rounds) in [(100, 12), (300, 12), (1000, 6)] {
+        for round in 0..rounds {
+            let costs = correlated_costs(&mut random, count);
+            let total: usize = costs.iter().sum();
+            let budget = total * (1 + round % 3) / 4;
+            let mut curves: Vec<Curve> =
+                costs.iter().map(|&cost| Curve::threshold(cost as f64).unwrap()).collect();
+            let mut values: Vec<f64> = costs.iter().map(|&cost| worth(cost)).collect();
+            let (scale, value) = [(100.0, 0.05), (500.0, 1.0)][round / 3 % 2];
+            let smooth = Curve::exponential(scale).unwrap();
+            curves.push(smooth.clone());
+            values.push(value);
+            let (found, _) = solve(&problem(&curves), &values, budget as f64);
+            assert!(found.gap() <= 1e-12, "{count}, round {round}: {}", brief(&found));
+            if count < 1000 {
+                let best = best_by_budget(&costs, budget)
+                    .iter()
+                    .enumerate()
+                    .map(|(spent, steps)| steps + value * smooth.success((budget - spent) as f64))
+                    .fold(0.0, f64::max);
+                assert!((found.value - best).abs() <= 1e-12 * best, "{count}, round {round}");
+            }
+        }
+    }
+}

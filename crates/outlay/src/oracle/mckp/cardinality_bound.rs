@@ -1,10 +1,10 @@
-//! A dual bound with a second multiplier, on the number of edges taken.
+//! A dual bound with a second multiplier, on the number of jumps taken.
 //!
 //! If every jump is worth a fixed amount plus a constant per unit of spend, nearly all items have a
 //! small reduced cost at the budget multiplier, and the label search cannot close the gap. But
-//! every solution takes either at most `n` edges of the envelopes or at least `n + 1`. In each of
-//! the two cases the constraint on the number of edges may be relaxed too, with a multiplier that
-//! is not negative in the first case and not positive in the second. The larger of the two bounds
+//! every solution takes either at most `n` jumps or at least `n + 1`. In each of the two cases the
+//! constraint on the number of jumps may be relaxed too, with a multiplier that is not negative in
+//! the first case and not positive in the second. The larger of the two bounds
 //! holds for all solutions. Any pair of multipliers proves its bound; how they are found only
 //! matters for speed.
 
@@ -21,7 +21,7 @@ pub(in crate::oracle) struct CardinalityBound {
     pub(in crate::oracle) count_multiplier: f64,
 }
 
-/// An item with the number of edges it takes, and its surplus at both multipliers.
+/// An item with the number of jumps up to it, and its surplus at both multipliers.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::oracle) struct PricedItem {
     pub(in crate::oracle) item: u32,
@@ -38,12 +38,9 @@ impl CardinalityBound {
         weight: f64,
         mut visit: impl FnMut(PricedItem),
     ) {
-        let (vertices, _) = steps.vertices(domain);
-        for (count, &vertex) in vertices.iter().enumerate() {
-            let end = vertices.get(count + 1).map_or(steps.end(domain) as u32, |&next| next);
-            (vertex..end)
-                .for_each(|item| visit(self.at(steps, domain, weight, item, count as u32)));
-        }
+        let first = steps.vertices(domain).0[0];
+        (first..steps.end(domain) as u32)
+            .for_each(|item| visit(self.priced_item(steps, domain, weight, item)));
     }
 
     /// The surplus of one item.
@@ -54,8 +51,12 @@ impl CardinalityBound {
         weight: f64,
         item: u32,
     ) -> PricedItem {
-        let count = steps.vertices(domain).0.partition_point(|vertex| *vertex <= item) as u32 - 1;
-        self.at(steps, domain, weight, item, count)
+        let first = steps.vertices(domain).0[0];
+        let (low, there, count) = (steps.item(first), steps.item(item), item - first);
+        let surplus = weight * there.success
+            - self.multiplier * (there.spend - low.spend)
+            - self.count_multiplier * f64::from(count);
+        PricedItem { item, count, surplus }
     }
 
     /// The item with the largest surplus, of equals the smallest.
@@ -71,21 +72,6 @@ impl CardinalityBound {
             best = if priced_item.surplus > best.surplus { priced_item } else { best }
         });
         best
-    }
-
-    fn at(
-        &self,
-        steps: &StepItems,
-        domain: usize,
-        weight: f64,
-        item: u32,
-        count: u32,
-    ) -> PricedItem {
-        let (low, there) = (steps.item(steps.vertices(domain).0[0]), steps.item(item));
-        let surplus = weight * there.success
-            - self.multiplier * (there.spend - low.spend)
-            - self.count_multiplier * f64::from(count);
-        PricedItem { item, count, surplus }
     }
 }
 
@@ -112,7 +98,7 @@ struct DualSection {
     count_slope: f64,
 }
 
-/// One of the two cases: at most, or at least, `limit` edges.
+/// One of the two cases: at most, or at least, `limit` jumps.
 struct Case<'a> {
     steps: &'a StepItems,
     input: MckpInput<'a>,
@@ -128,20 +114,29 @@ struct Case<'a> {
 const MAX_STEPS: usize = 60;
 /// Relative accuracy of the minimum of the dual function.
 const DUAL_TOLERANCE: f64 = 1e-13;
+/// A number of jumps this close to a whole one is whole.
+const WHOLE_COUNT: f64 = 1e-9;
 /// The first relative step away from a known multiplier.
 const NEAR: f64 = 1e-3;
 
-/// Bounds on the solutions that take at most as many edges as the LP-optimal items, and on those
-/// that take more. They are not lowered below `enough`.
+/// Bounds on the solutions that take at most as many jumps as the relaxation, rounded down, and on
+/// those that take more. They are not lowered below `enough`.
 pub(in crate::oracle) fn bounds(
     steps: &StepItems,
     input: MckpInput<'_>,
     root: LpRelaxation,
     enough: f64,
 ) -> [CardinalityBound; 2] {
-    let count = (0..steps.len()).map(|domain| steps.vertices(domain).1 as f64).sum::<f64>();
-    [(count, 1.0), (count + 1.0, -1.0)]
+    let limit = jump_limit(steps, input, root);
+    [(limit, 1.0), (limit + 1.0, -1.0)]
         .map(|(limit, sign)| Case { steps, input, limit, sign, enough }.min_reduced_cost(root))
+}
+
+/// The number of jumps of the relaxation, rounded down. Below an edge of an envelope there may be
+/// several jumps.
+pub(super) fn jump_limit(steps: &StepItems, input: MckpInput<'_>, root: LpRelaxation) -> f64 {
+    let case = Case { steps, input, limit: 0.0, sign: 1.0, enough: f64::NEG_INFINITY };
+    (WHOLE_COUNT - case.section(0.0, root.multiplier).count_slope).floor()
 }
 
 impl Case<'_> {
@@ -194,7 +189,7 @@ impl Case<'_> {
         root: LpRelaxation,
         best: &mut DualSection,
     ) -> Option<DualSection> {
-        // The value of an edge: half the mean of those that are taken.
+        // The value of a jump: half the mean of those that are taken.
         let mut step = 0.5 * root.lp_value / self.limit.max(1.0);
         for _ in 0..MAX_STEPS {
             if !(left.count_slope * self.sign < 0.0) || best.bound <= self.enough {
@@ -285,40 +280,34 @@ impl Case<'_> {
 
     /// Evaluates the dual function, raised by the rounding of its sums.
     fn dual_point(&self, multiplier: f64, count_multiplier: f64) -> DualPoint {
-        let (mut surplus, mut value, mut spent, mut cardinality_bound) =
-            (Sum::default(), 0.0, 0.0, 0.0);
-        let items = self.steps.items();
+        let (mut surplus, mut value, mut spent, mut jumps) = (Sum::default(), 0.0, 0.0, 0.0);
         for (domain, &weight) in self.input.weights.iter().enumerate() {
-            let (vertices, _) = self.steps.vertices(domain);
-            let low = items[vertices[0] as usize];
+            let first = self.steps.vertices(domain).0[0] as usize;
+            let items = &self.steps.items()[first..self.steps.end(domain)];
+            let low = items[0];
             let mut best = (weight * low.success, weight * low.success, 0.0, 0.0);
-            for (count, vertex) in vertices.iter().enumerate() {
-                let end =
-                    vertices.get(count + 1).map_or(self.steps.end(domain), |&next| next as usize);
-                for item in &items[*vertex as usize..end] {
-                    let (gain, spend, count) =
-                        (weight * item.success, item.spend - low.spend, count as f64);
-                    let total = gain - multiplier * spend - count_multiplier * count;
-                    if total > best.0 {
-                        best = (total, gain, spend, count);
-                    }
+            for (count, item) in items.iter().enumerate() {
+                let (gain, spend, count) =
+                    (weight * item.success, item.spend - low.spend, count as f64);
+                let total = gain - multiplier * spend - count_multiplier * count;
+                if total > best.0 {
+                    best = (total, gain, spend, count);
                 }
             }
             surplus.add(best.0);
             value += best.1;
             spent += best.2;
-            cardinality_bound += best.3;
+            jumps += best.3;
         }
         let residual = self.input.residual;
         let bound = surplus.value() + multiplier * residual + count_multiplier * self.limit;
-        let sizes = value
-            + multiplier * (spent + residual)
-            + count_multiplier.abs() * (cardinality_bound + self.limit);
+        let sizes =
+            value + multiplier * (spent + residual) + count_multiplier.abs() * (jumps + self.limit);
         DualPoint {
             multiplier,
             bound: bound + BOUND_ROUNDING * sizes + multiplier * self.input.lost_units(),
             slope: residual - spent,
-            count_slope: self.limit - cardinality_bound,
+            count_slope: self.limit - jumps,
         }
     }
 }

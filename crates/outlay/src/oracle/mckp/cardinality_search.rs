@@ -1,27 +1,30 @@
 //! The label search with reduced costs at two multipliers: one of spend, one of the number of
-//! edges.
+//! jumps.
 //!
 //! At the pair of multipliers that proves a [cardinality bound](super::cardinality_bound) every
 //! item has a reduced cost against the best one of its domain. Few of them are below the gap, even
 //! where at the budget multiplier alone nearly all are. Their combinations are enumerated by the
-//! [label search](super::labels); labels dominate each other only if they take equally many edges.
+//! [label search](crate::oracle::labels); labels dominate each other only if they take equally many jumps.
 //!
-//! The bound is about solutions on one side of the edge limit. A feasible solution on the other
+//! The bound is about solutions on one side of the limit. A feasible solution on the other
 //! side is accepted too if it is better than the best known one.
 
 use super::cardinality_bound::{CardinalityBound, PricedItem};
-use super::items::{MckpInput, StepItems, units};
-use super::labels::{Alternative, Cardinality, Incumbent, LabelList, Stage};
+use super::items::{Item, LpRelaxation, MckpInput, StepItems, units};
 use crate::numeric::compensated::Sum;
+use crate::oracle::labels::{
+    Alternative, Cardinality, Completion, CostLimits, Incumbent, Label, LabelList,
+    LinearCompletion, LinearCut, Ratios, Stage, Verdict,
+};
 
 /// Buffers of the search, kept between calls.
 #[derive(Debug, Default)]
 pub(super) struct CardinalitySearch {
     /// The items of the solution found, if it is better than the known one.
     pub(super) items: Vec<u32>,
-    /// The best item of each domain at the two multipliers.
+    /// The reference item of each domain.
     lp_items: Vec<u32>,
-    reduced_costs: Vec<f64>,
+    scores: Vec<f64>,
     list: LabelList<Cardinality>,
 }
 
@@ -46,172 +49,257 @@ pub(super) struct Known {
 
 /// The case that is searched.
 #[derive(Debug, Clone, Copy)]
-struct SearchCase<'a> {
-    steps: &'a StepItems,
-    input: MckpInput<'a>,
-    bound: CardinalityBound,
+pub(super) struct SearchCase<'a> {
+    pub(super) steps: &'a StepItems,
+    pub(super) input: MckpInput<'a>,
+    pub(super) root: LpRelaxation,
+    pub(super) bound: CardinalityBound,
 }
 
-/// The search starts with about this many alternatives, and its limit on the reduced cost grows by
-/// this factor.
-const FIRST_ALTERNATIVES: usize = 48;
-const LIMIT_GROWTH: f64 = 4.0;
 /// With more alternatives than this the multipliers distinguish too little.
-const MAX_ALTERNATIVES: usize = 1 << 9;
+const MAX_ALTERNATIVES: usize = 1 << 10;
 /// With more labels than this the bound is left as it is.
 const MAX_LABELS: u64 = 1 << 18;
+/// Surpluses that differ by less than this share of the value are equal.
+const EQUAL: f64 = 1e-12;
+/// Improvements below this share of the value are not looked for: a pair of multipliers is no more
+/// accurate.
+const MIN_IMPROVEMENT: f64 = 2.5e-13;
 
 impl CardinalitySearch {
     /// Improves the known solution and lowers the bound, if the multipliers distinguish the items.
     ///
-    /// The first passes take only the alternatives with the smallest reduced costs: a better
-    /// solution leaves fewer of them below the gap. The bound is proved by the last pass, which
-    /// has all of them.
-    pub(super) fn run(
-        &mut self,
-        steps: &StepItems,
-        input: MckpInput<'_>,
-        bound: CardinalityBound,
-        known: Known,
-    ) -> CardinalityResult {
-        let case = SearchCase { steps, input, bound };
-        let mut incumbent = self.start(case, known);
+    /// The bound is proved by the last pass, which has all alternatives below the gaps.
+    pub(super) fn run(&mut self, case: SearchCase<'_>, known: Known) -> CardinalityResult {
+        let mut completion = self.start(case, known);
         let mut labels = 0;
-        let mut limit = self.first_limit(case);
-        let bound = loop {
-            limit = limit.min(incumbent.gap());
-            incumbent.dropped_bound = 0.0;
+        let mut limits = self.first_limits(case, completion.gaps());
+        let mut bound = case.bound.bound;
+        while completion.gaps().are_open() {
+            limits = limits.at_most(completion.gaps());
+            completion.linear.incumbent.dropped_bound = 0.0;
             let mut best = None;
-            let is_done = self.collect(case, limit, &mut incumbent) && {
-                self.list.order_stages();
+            let is_done = self.collect(case, limits, &mut completion) && {
+                self.list.order_stages(Ratios::NONE, 0.0);
                 let max_labels = known.max_labels.min(MAX_LABELS);
-                self.search(&mut incumbent, &mut best, &mut labels, max_labels)
+                self.search(&mut completion, &mut best, &mut labels, max_labels)
             };
             if let Some(trace) = best {
                 self.items.clone_from(&self.lp_items);
                 self.list.write_trace(trace, &mut self.items);
             }
-            if !is_done {
-                break bound.bound;
+            let gaps = completion.gaps();
+            if is_done && limits.cover(gaps) {
+                let Incumbent { dropped_bound, value, .. } = completion.linear.incumbent;
+                bound = dropped_bound.max(value).min(bound);
             }
-            let gap = incumbent.gap();
-            if limit >= gap {
-                break incumbent.dropped_bound.max(incumbent.value).min(bound.bound);
+            if !is_done || limits.cover(gaps) {
+                break;
             }
-            limit = (limit * LIMIT_GROWTH).max(gap / (LIMIT_GROWTH * LIMIT_GROWTH * LIMIT_GROWTH));
-        };
-        CardinalityResult { bound, labels, is_better: incumbent.value > known.value }
+            limits = limits.next(gaps);
+        }
+        let value = completion.linear.incumbent.value;
+        CardinalityResult { bound, labels, is_better: value > known.value }
     }
 
     /// Expands all stages; false if there are too many labels. `best` receives the trace of the
     /// last improvement.
     fn search(
         &mut self,
-        incumbent: &mut Incumbent,
+        completion: &mut CardinalityCompletion,
         best: &mut Option<u32>,
         labels: &mut u64,
         max_labels: u64,
     ) -> bool {
-        let root = self.list.start(incumbent.lp_units);
-        if incumbent.is_improved_by(root.spend, root.gain) {
-            (incumbent.value, *best) = (incumbent.lp_value + root.gain, Some(root.trace));
+        let root = self.list.start(completion.linear.lp_units);
+        if completion.linear.take_if_better(&root) {
+            *best = Some(root.trace);
         }
         for position in 0..self.list.stages.len() {
             let stage = self.list.stages[position];
             if *labels + self.list.labels.len() as u64 * stage.len() > max_labels {
                 return false;
             }
-            *best = self.list.expand(stage, incumbent).or(*best);
+            *best = self.list.expand(stage, completion).or(*best);
             *labels += self.list.labels.len() as u64;
         }
         true
     }
 
-    /// A reduced cost that `FIRST_ALTERNATIVES` alternatives stay below.
-    fn first_limit(&mut self, SearchCase { steps, input, bound }: SearchCase<'_>) -> f64 {
-        self.reduced_costs.clear();
-        for (domain, (&weight, &lp_item)) in input.weights.iter().zip(&self.lp_items).enumerate() {
-            let here = bound.priced_item(steps, domain, weight, lp_item);
-            bound.each_item(steps, domain, weight, |other| {
-                if other.item != lp_item {
-                    self.reduced_costs.push(here.surplus - other.surplus);
+    /// The limits of the first pass.
+    fn first_limits(&mut self, case: SearchCase<'_>, gaps: CostLimits) -> CostLimits {
+        self.scores.clear();
+        for domain in 0..self.lp_items.len() {
+            let costs = Costs::new(case, domain, self.lp_items[domain]);
+            case.each_item(domain, |priced| {
+                if priced.item != costs.reference.item {
+                    self.scores.push(gaps.score(costs.own(priced), costs.at_root(priced.item)));
                 }
             });
         }
-        if self.reduced_costs.len() <= FIRST_ALTERNATIVES {
-            return f64::INFINITY;
-        }
-        *self.reduced_costs.select_nth_unstable_by(FIRST_ALTERNATIVES, f64::total_cmp).1
+        gaps.first(&mut self.scores)
     }
 
-    /// Finds the best item of each domain at the two multipliers.
-    fn start(
-        &mut self,
-        SearchCase { steps, input, bound }: SearchCase<'_>,
-        known: Known,
-    ) -> Incumbent {
+    /// Finds the reference item of each domain: the best one at the two multipliers, and of equals
+    /// the LP-optimal one, because its neighbours nearly spend the budget.
+    fn start(&mut self, case: SearchCase<'_>, known: Known) -> CardinalityCompletion {
+        let SearchCase { steps, input, root, bound } = case;
         let per_spend = input.units_per_spend();
-        let (mut lp_value, mut lp_units) = (Sum::default(), 0);
+        let (mut value, mut lp_units) = (Sum::default(), 0);
         self.lp_items.clear();
         for (domain, &weight) in input.weights.iter().enumerate() {
-            let best = bound.best_item(steps, domain, weight).item;
-            let item = steps.item(best);
-            lp_value.add(weight * item.success);
+            let best = bound.best_item(steps, domain, weight);
+            let lp_item = bound.priced_item(steps, domain, weight, steps.lp_item[domain]);
+            let success = |item: u32| steps.item(item).success;
+            let size = weight * success(best.item).max(success(lp_item.item));
+            let is_equal = best.surplus - lp_item.surplus <= EQUAL * size;
+            let item = steps.item(if is_equal { lp_item.item } else { best.item });
+            value.add(weight * item.success);
             lp_units += units(item.spend, per_spend);
-            self.lp_items.push(best);
+            self.lp_items.push(if is_equal { lp_item.item } else { best.item });
         }
-        Incumbent {
-            bound: bound.bound,
+        let lp_value = value.value();
+        let linear = LinearCompletion {
+            incumbent: Incumbent {
+                bound: bound.bound,
+                value: known.value,
+                tolerance: known.tolerance.max(MIN_IMPROVEMENT),
+                dropped_bound: 0.0,
+            },
             unit_multiplier: bound.multiplier / per_spend,
             capacity: input.capacity(),
             lp_units,
-            lp_value: lp_value.value(),
-            value: known.value,
-            tolerance: known.tolerance,
-            dropped_bound: 0.0,
-        }
+            lp_value,
+        };
+        let cut = LinearCut {
+            bound: root.bound,
+            unit_multiplier: root.multiplier / per_spend,
+            lp_units: root.lp_units,
+            lp_gain: root.lp_value - lp_value,
+        };
+        CardinalityCompletion { linear, cut }
     }
 
-    /// Lists the alternatives with a reduced cost below `limit`; false if there are too many.
+    /// Lists the alternatives with reduced costs below the limits; false if there are too many.
     fn collect(
         &mut self,
-        SearchCase { steps, input, bound }: SearchCase<'_>,
-        limit: f64,
-        incumbent: &mut Incumbent,
+        case: SearchCase<'_>,
+        limits: CostLimits,
+        completion: &mut CardinalityCompletion,
     ) -> bool {
-        let per_spend = input.units_per_spend();
         let LabelList { alternatives, stages, .. } = &mut self.list;
         alternatives.clear();
         stages.clear();
-        let mut dropped = f64::INFINITY;
-        for (domain, (&weight, &lp_item)) in input.weights.iter().zip(&self.lp_items).enumerate() {
+        let (gaps, incumbent) = (completion.gaps(), &mut completion.linear.incumbent);
+        for domain in 0..self.lp_items.len() {
             let first = alternatives.len();
-            let from = steps.item(lp_item);
-            let here = bound.priced_item(steps, domain, weight, lp_item);
-            bound.each_item(steps, domain, weight, |PricedItem { item, count, surplus }| {
-                let reduced_cost = (here.surplus - surplus).max(0.0);
-                if reduced_cost >= limit {
-                    dropped = dropped.min(reduced_cost);
-                } else if item != lp_item {
-                    let to = steps.item(item);
-                    alternatives.push(Alternative {
-                        item,
-                        count: count as i32 - here.count as i32,
-                        shift: units(to.spend, per_spend) - units(from.spend, per_spend),
-                        gain: weight * (to.success - from.success),
-                        reduced_cost,
-                    });
+            let costs = Costs::new(case, domain, self.lp_items[domain]);
+            let mut scores = Ratios::NONE;
+            case.each_item(domain, |priced| {
+                let (own, at_root) = (costs.own(priced), costs.at_root(priced.item));
+                if priced.item == costs.reference.item {
+                    return;
+                }
+                if limits.admit(own, at_root) {
+                    let alternative = costs.alternative(priced);
+                    scores.consider(alternative.shift, gaps.score(own, at_root));
+                    alternatives.push(alternative);
+                } else {
+                    let bound = (incumbent.bound - own).min(completion.cut.bound - at_root);
+                    incumbent.drop_bound(bound);
                 }
             });
             if alternatives.len() > MAX_ALTERNATIVES {
                 return false;
             }
             if alternatives.len() > first {
-                stages.push(Stage::new(domain as u32, first, alternatives));
+                let stage = Stage::new(domain as u32, first, alternatives);
+                let efficiency = scores.up.min(scores.down);
+                let regret = costs.at_root(costs.reference.item);
+                stages.push(Stage { efficiency, regret, ..stage });
             }
         }
-        incumbent.drop_bound(incumbent.bound - dropped);
         true
+    }
+}
+
+impl SearchCase<'_> {
+    fn each_item(&self, domain: usize, visit: impl FnMut(PricedItem)) {
+        self.bound.each_item(self.steps, domain, self.input.weights[domain], visit);
+    }
+}
+
+/// The reduced costs of the items of one domain.
+struct Costs<'a> {
+    case: SearchCase<'a>,
+    weight: f64,
+    reference: PricedItem,
+    /// The LP-optimal item.
+    lp_item: Item,
+}
+
+impl<'a> Costs<'a> {
+    fn new(case: SearchCase<'a>, domain: usize, reference: u32) -> Self {
+        let SearchCase { steps, input, bound, .. } = case;
+        let weight = input.weights[domain];
+        let reference = bound.priced_item(steps, domain, weight, reference);
+        Self { case, weight, reference, lp_item: steps.item(steps.lp_item[domain]) }
+    }
+
+    /// At both multipliers.
+    fn own(&self, item: PricedItem) -> f64 {
+        (self.reference.surplus - item.surplus).max(0.0)
+    }
+
+    /// At the multiplier of the relaxation.
+    fn at_root(&self, item: u32) -> f64 {
+        let item = self.case.steps.item(item);
+        let price = self.case.root.multiplier * (item.spend - self.lp_item.spend);
+        (price - self.weight * (item.success - self.lp_item.success)).max(0.0)
+    }
+
+    fn alternative(&self, item: PricedItem) -> Alternative {
+        let per_spend = self.case.input.units_per_spend();
+        let from = self.case.steps.item(self.reference.item);
+        let to = self.case.steps.item(item.item);
+        Alternative {
+            item: item.item,
+            count: item.count as i32 - self.reference.count as i32,
+            shift: units(to.spend, per_spend) - units(from.spend, per_spend),
+            gain: self.weight * (to.success - from.success),
+            reduced_cost: self.own(item),
+            segment: (),
+        }
+    }
+}
+
+/// The bound on labels at both multipliers, and at that of the relaxation alone.
+struct CardinalityCompletion {
+    linear: LinearCompletion,
+    cut: LinearCut,
+}
+
+impl CardinalityCompletion {
+    fn gaps(&self) -> CostLimits {
+        let incumbent = self.linear.incumbent;
+        CostLimits { own: incumbent.gap(), cut: self.cut.bound - incumbent.threshold() }
+    }
+}
+
+impl Completion<Cardinality> for CardinalityCompletion {
+    fn can_improve(&mut self, label: &Label<Cardinality>, stage: &Stage) -> bool {
+        let at_root = self.cut.bound(label, stage.later_regret);
+        let bound = self.linear.bound(label, stage.later).min(at_root);
+        if bound > self.linear.incumbent.threshold() {
+            return true;
+        }
+        self.linear.incumbent.drop_bound(bound);
+        false
+    }
+
+    fn examine(&mut self, label: &Label<Cardinality>, stage: &Stage) -> Verdict {
+        let is_better = self.linear.take_if_better(label);
+        Verdict { is_better, is_kept: is_better || self.can_improve(label, stage) }
     }
 }
 
@@ -253,7 +341,7 @@ mod tests {
         prepared
     }
 
-    /// The largest value of the solutions that take up to `limit` edges, and of those that take
+    /// The largest value of the solutions that take up to `limit` jumps, and of those that take
     /// more.
     fn truth(steps: &StepItems, weights: &[f64], limit: usize) -> [f64; 2] {
         fn go(
@@ -269,14 +357,14 @@ mod tests {
             let (vertices, _) = steps.vertices(domain);
             for item in vertices[0]..steps.end(domain) as u32 {
                 let there = steps.item(item);
-                let edges = vertices.partition_point(|vertex| *vertex <= item) - 1;
+                let jumps = (item - vertices[0]) as usize;
                 if there.spend <= left + 1e-13 {
                     go(
                         steps,
                         weights,
                         domain + 1,
                         left - there.spend,
-                        count + edges,
+                        count + jumps,
                         value + weight * there.success,
                         best,
                     );
@@ -308,8 +396,8 @@ mod tests {
             if root.is_integral {
                 continue;
             }
-            let limit = (0..steps.len()).map(|domain| steps.vertices(domain).1).sum();
-            let truth = truth(&steps, &prepared.weights, limit);
+            let limit = cardinality_bound::jump_limit(&steps, input, root);
+            let truth = truth(&steps, &prepared.weights, limit as usize);
             let most = truth[0].max(truth[1]);
             for (case, truth) in
                 cardinality_bound::bounds(&steps, input, root, 0.0).into_iter().zip(truth)
@@ -320,7 +408,8 @@ mod tests {
                     case.bound
                 );
                 let known = Known { value: 0.5 * root.value, tolerance: 1e-14, max_labels: 10_000 };
-                let found = cardinality.run(&steps, input, case, known);
+                let case = SearchCase { steps: &steps, input, root, bound: case };
+                let found = cardinality.run(case, known);
                 assert!(
                     found.bound >= truth * (1.0 - 1e-13),
                     "seed {seed}: {} below {truth} after the search",

@@ -20,6 +20,19 @@ const MIN_UNIT: f64 = 1.0 / (1u64 << 36) as f64;
 /// The largest total of spends that a budget can have, if all spends are multiples of a common unit
 /// and it is noticeably less than the budget.
 pub(super) fn reachable(spends: impl Iterator<Item = f64>, budget: f64) -> Option<f64> {
+    let unit = common_unit(spends, budget)?;
+    let count = (budget / unit * (1.0 + TOLERANCE)).floor();
+    // The product rounded up: the spends themselves must still fit.
+    let rounded = count * unit;
+    let total = if count.mul_add(unit, -rounded) > 0.0 { rounded.next_up() } else { rounded };
+    (total > 0.0 && total < budget * (1.0 - 2.0 * TOLERANCE)).then_some(total)
+}
+
+/// The largest unit of which all spends are multiples, unless it is tiny next to the budget.
+pub(in crate::oracle) fn common_unit(
+    spends: impl Iterator<Item = f64>,
+    budget: f64,
+) -> Option<f64> {
     let mut unit: Option<Binary> = None;
     for spend in spends.filter(|spend| *spend > 0.0) {
         let spend = Binary::new(spend)?;
@@ -29,12 +42,7 @@ pub(super) fn reachable(spends: impl Iterator<Item = f64>, budget: f64) -> Optio
         }
         unit = Some(common);
     }
-    let unit = unit?.value();
-    let count = (budget / unit * (1.0 + TOLERANCE)).floor();
-    // The product rounded up: the spends themselves must still fit.
-    let rounded = count * unit;
-    let total = if count.mul_add(unit, -rounded) > 0.0 { rounded.next_up() } else { rounded };
-    (total > 0.0 && total < budget * (1.0 - 2.0 * TOLERANCE)).then_some(total)
+    unit.map(Binary::value)
 }
 
 impl Binary {

@@ -3,7 +3,7 @@
 //! The LP relaxation gives every item a reduced cost at its multiplier. An item whose reduced cost
 //! exceeds the gap between the dual bound and the best known solution cannot be part of a better
 //! one. The remaining alternatives form the *core* (Pisinger), which the
-//! [label search](super::labels) solves exactly. Improving the best known solution first, by single
+//! [label search](crate::oracle::labels) solves exactly. Improving the best known solution first, by single
 //! and pairs of alternatives, makes the core smaller.
 //!
 //! All alternatives are counted from the LP-optimal items, not from a feasible solution: the dual
@@ -13,11 +13,14 @@
 //! computed, and the label search is repeated with the reduced costs at both multipliers.
 
 use super::cardinality_bound;
-use super::cardinality_search::{CardinalitySearch, Known};
+use super::cardinality_search::{CardinalitySearch, Known, SearchCase};
 use super::commensurable;
 use super::items::{Item, LpRelaxation, MckpInput, StepItems, units};
-use super::labels::{Alternative, Incumbent, Label, LabelList, NONE, Stage, equalize_capacity};
 use crate::numeric::compensated::Sum;
+use crate::oracle::labels::{
+    Alternative, Incumbent, Label, LabelList, LinearCompletion, NONE, Ratios, Stage,
+    equalize_capacity,
+};
 use crate::oracle::tolerances::BOUND_ROUNDING;
 use crate::oracle::{DEFAULT_TOLERANCE, Options, Outcome};
 
@@ -109,12 +112,12 @@ impl CoreSearch {
     /// Collects the core and searches it, stage by stage.
     fn run(&mut self, core: &mut Core<'_>, options: &Options) -> CoreResult {
         let max_labels = options.max_labels;
-        let mut best = self.list.start(core.incumbent.lp_units);
+        let mut best = self.list.start(core.completion.lp_units);
         equalize_capacity([&mut self.list.alternatives, &mut self.pruned]);
         self.collect_core(core, &mut best);
-        self.list.order_stages();
+        self.list.order_stages(Ratios::NONE, 0.0);
         self.prune(core);
-        self.list.order_stages();
+        self.list.order_stages(Ratios::NONE, 0.0);
         self.index_by_shift();
         // The bound with a second multiplier, once it was requested.
         let mut cap = None;
@@ -127,17 +130,18 @@ impl CoreSearch {
                 cap = Some(self.bound_by_cardinality(core, &mut best, options));
             }
             let is_closed = cap.is_some_and(|cap| {
-                cap <= core.incumbent.value * (1.0 + options.tolerance.max(MIN_IMPROVEMENT))
+                cap <= core.completion.incumbent.value
+                    * (1.0 + options.tolerance.max(MIN_IMPROVEMENT))
             });
             if is_closed || core.labels + work > max_labels || !self.list.can_trace(work) {
                 core.bound_open_labels(&self.list.labels, &stage);
                 break;
             }
-            self.list.expand(stage, &mut core.incumbent, &mut best);
+            self.list.expand_by_merging(stage, &mut core.completion, &mut best);
             core.labels += self.list.labels.len() as u64;
             self.complete_labels(position, core, &mut best);
         }
-        let Incumbent { value, dropped_bound, .. } = core.incumbent;
+        let Incumbent { value, dropped_bound, .. } = core.completion.incumbent;
         let trace = (value > core.root.value).then_some(best.trace);
         // The gains of labels are plain sums.
         let attained = value + BOUND_ROUNDING * value;
@@ -146,7 +150,7 @@ impl CoreSearch {
         CoreResult { value, bound, labels: core.labels, trace }
     }
 
-    /// The bound with a second multiplier on the number of edges, lowered by a label search at both
+    /// The bound with a second multiplier on the number of jumps, lowered by a label search at both
     /// multipliers. The requested tolerance is enough here: with this many labels the last digits are
     /// out of reach.
     fn bound_by_cardinality(
@@ -157,20 +161,21 @@ impl CoreSearch {
     ) -> f64 {
         let Core { steps, input, root, .. } = *core;
         let tolerance = options.tolerance.max(MIN_IMPROVEMENT);
-        let enough = core.incumbent.value * (1.0 + tolerance);
+        let enough = core.completion.incumbent.value * (1.0 + tolerance);
         let cases = cardinality_bound::bounds(steps, input, root, enough);
         let mut bound = 0.0f64;
         for case in cases {
-            if case.bound <= core.incumbent.value * (1.0 + tolerance) {
+            if case.bound <= core.completion.incumbent.value * (1.0 + tolerance) {
                 bound = bound.max(case.bound);
                 continue;
             }
             let known = Known {
-                value: core.incumbent.value,
-                tolerance: core.incumbent.tolerance,
+                value: core.completion.incumbent.value,
+                tolerance: core.completion.incumbent.tolerance,
                 max_labels: options.max_labels.saturating_sub(core.labels),
             };
-            let found = self.cardinality.run(steps, input, case, known);
+            let case = SearchCase { steps, input, root, bound: case };
+            let found = self.cardinality.run(case, known);
             core.labels += found.labels;
             bound = bound.max(found.bound);
             if found.is_better {
@@ -184,7 +189,7 @@ impl CoreSearch {
     /// items.
     fn adopt_cardinality_solution(&mut self, core: &mut Core<'_>, best: &mut Label<()>) {
         let Core { steps, input, .. } = *core;
-        let (mut trace, mut spend, mut gain) = (NONE, core.incumbent.lp_units, Sum::default());
+        let (mut trace, mut spend, mut gain) = (NONE, core.completion.lp_units, Sum::default());
         let items = self.cardinality.items.iter().zip(&steps.lp_item).enumerate();
         for (domain, (&item, &from)) in items.filter(|(_, (item, from))| item != from) {
             let alternative = core.alternative(input.weights[domain], steps.item(from), item);
@@ -193,8 +198,8 @@ impl CoreSearch {
             trace = self.list.trace(trace, domain as u32, item);
         }
         let gain = gain.value();
-        if core.incumbent.is_improved_by(spend, gain) {
-            core.incumbent.value = core.root.lp_value + gain;
+        if core.completion.is_improved_by(spend, gain) {
+            core.completion.incumbent.value = core.root.lp_value + gain;
             *best = Label { spend, gain, trace, alternative: NONE, key: () };
         }
     }
@@ -202,14 +207,14 @@ impl CoreSearch {
     /// Collects the alternatives with a reduced cost below the gap: first those with the smallest
     /// ones, which improve the best known solution and so close part of the gap, then more.
     fn collect_core(&mut self, core: &mut Core<'_>, best: &mut Label<()>) {
-        let gap = core.incumbent.gap();
+        let gap = core.completion.incumbent.gap();
         let mut limit = self.first_limit(&core.steps.min_reduced_cost).min(gap);
         loop {
             let dropped = self.collect(core, limit);
             self.improve_by_pairs(core, best);
-            let gap = core.incumbent.gap();
+            let gap = core.completion.incumbent.gap();
             if limit >= gap {
-                core.incumbent.drop_bound(core.root.bound - dropped);
+                core.completion.incumbent.drop_bound(core.root.bound - dropped);
                 return;
             }
             // At least a share of the gap: where many reduced costs are zero, so is the limit.
@@ -276,8 +281,8 @@ impl CoreSearch {
     /// Improves the best known solution by one or two alternatives to the LP-optimal items.
     fn improve_by_pairs(&mut self, core: &mut Core<'_>, best: &mut Label<()>) {
         self.index_by_shift();
-        let origin = core.incumbent.lp_units;
-        let capacity_left = core.incumbent.capacity - origin;
+        let origin = core.completion.lp_units;
+        let capacity_left = core.completion.capacity - origin;
         let mut pair = None;
         let mut fits = self.by_shift.len();
         // A single alternative first, then pairs by increasing shift of the first one: ever fewer
@@ -298,8 +303,8 @@ impl CoreSearch {
             let other = self.by_shift[partner];
             let is_same = position.is_some_and(|one| self.by_shift[one].stage == other.stage);
             let (spend, gain) = (origin + shift + other.shift, gain + self.gain(other));
-            if !is_same && core.incumbent.is_improved_by(spend, gain) {
-                core.incumbent.value = core.root.lp_value + gain;
+            if !is_same && core.completion.is_improved_by(spend, gain) {
+                core.completion.incumbent.value = core.root.lp_value + gain;
                 pair = Some((position, partner, spend, gain));
             }
         }
@@ -347,15 +352,15 @@ impl CoreSearch {
         let mut fits = self.by_shift.len();
         for label in &self.list.labels {
             // Labels are sorted by spend: ever fewer alternatives fit.
-            let capacity_left = core.incumbent.capacity - label.spend;
+            let capacity_left = core.completion.capacity - label.spend;
             while fits > 0 && self.by_shift[fits - 1].shift > capacity_left {
                 fits -= 1;
             }
             let Some(last) = fits.checked_sub(1) else { break };
             let shifted = self.by_shift[self.best_fitting[last] as usize];
             let (spend, gain) = (label.spend + shifted.shift, label.gain + self.gain(shifted));
-            if shifted.stage as usize > position && core.incumbent.is_improved_by(spend, gain) {
-                core.incumbent.value = core.root.lp_value + gain;
+            if shifted.stage as usize > position && core.completion.is_improved_by(spend, gain) {
+                core.completion.incumbent.value = core.root.lp_value + gain;
                 found = Some((Label { spend, gain, ..*label }, shifted));
             }
         }
@@ -372,18 +377,12 @@ impl CoreSearch {
         for stage in stages.iter_mut() {
             let first = self.pruned.len();
             for &alternative in &alternatives[stage.first as usize..stage.last as usize] {
-                let label = Label {
-                    spend: core.incumbent.lp_units + alternative.shift,
-                    gain: alternative.gain,
-                    trace: NONE,
-                    alternative: NONE,
-                    key: (),
-                };
-                let bound = core.incumbent.completion_bound(&label, ratios);
-                if bound > core.incumbent.threshold() {
+                let label = Label::<()>::root(core.completion.lp_units).after(&alternative, NONE);
+                let bound = core.completion.bound(&label, ratios);
+                if bound > core.completion.incumbent.threshold() {
                     self.pruned.push(alternative);
                 } else {
-                    core.incumbent.drop_bound(bound);
+                    core.completion.incumbent.drop_bound(bound);
                 }
             }
             *stage = Stage::new(stage.domain, first, &self.pruned);
@@ -414,7 +413,7 @@ struct Core<'a> {
     input: MckpInput<'a>,
     root: LpRelaxation,
     units_per_spend: f64,
-    incumbent: Incumbent,
+    completion: LinearCompletion,
     /// Labels kept so far.
     labels: u64,
 }
@@ -422,25 +421,27 @@ struct Core<'a> {
 impl<'a> Core<'a> {
     fn new(steps: &'a StepItems, input: MckpInput<'a>, root: LpRelaxation, tolerance: f64) -> Self {
         let units_per_spend = input.units_per_spend();
-        let incumbent = Incumbent {
-            bound: root.bound,
+        let completion = LinearCompletion {
+            incumbent: Incumbent {
+                bound: root.bound,
+                value: root.value,
+                tolerance: tolerance.max(MIN_IMPROVEMENT),
+                dropped_bound: 0.0,
+            },
             unit_multiplier: root.multiplier / units_per_spend,
             capacity: input.capacity(),
             lp_units: root.lp_units,
             lp_value: root.lp_value,
-            value: root.value,
-            tolerance: tolerance.max(MIN_IMPROVEMENT),
-            dropped_bound: 0.0,
         };
-        Self { steps, input, root, units_per_spend, incumbent, labels: 0 }
+        Self { steps, input, root, units_per_spend, completion, labels: 0 }
     }
 
     fn alternative(&self, weight: f64, from: Item, item: u32) -> Alternative {
         let to = self.steps.item(item);
         let shift = units(to.spend, self.units_per_spend) - units(from.spend, self.units_per_spend);
         let gain = weight * (to.success - from.success);
-        let reduced_cost = (self.incumbent.unit_multiplier * shift as f64 - gain).max(0.0);
-        Alternative { item, count: 0, shift, gain, reduced_cost }
+        let reduced_cost = (self.completion.unit_multiplier * shift as f64 - gain).max(0.0);
+        Alternative { item, count: 0, shift, gain, reduced_cost, segment: () }
     }
 
     /// The labels before the bound with a second multiplier is computed: about as many as take the
@@ -452,8 +453,8 @@ impl<'a> Core<'a> {
     /// Stops with labels still open: their bounds become part of the final one.
     fn bound_open_labels(&mut self, labels: &[Label<()>], stage: &Stage) {
         for label in labels {
-            let bound = self.incumbent.completion_bound(label, stage.ratios_from_here());
-            self.incumbent.drop_bound(bound);
+            let bound = self.completion.bound(label, stage.ratios_from_here());
+            self.completion.incumbent.drop_bound(bound);
         }
     }
 }

@@ -6,9 +6,9 @@
 //! inside an edge. Its dual value bounds all integral solutions. If no domain is inside an edge,
 //! the LP solution is integral, hence optimal. Otherwise
 //!
-//! - `core` collects the items whose reduced cost is below the gap and drives the label search;
-//! - `labels` is the label search itself, with or without a cardinality;
-//! - `cardinality_bound` adds a second multiplier, on the number of edges taken, for items that the
+//! - `core` collects the items whose reduced cost is below the gap and drives the
+//!   [label search](super::labels);
+//! - `cardinality_bound` adds a second multiplier, on the number of jumps taken, for items that the
 //!   budget multiplier alone cannot distinguish, and `cardinality_search` searches at both.
 //!
 //! `commensurable` lowers the budget to the largest total of spends that have a common unit,
@@ -21,10 +21,10 @@ mod commensurable;
 mod core;
 mod identical;
 mod items;
-mod labels;
 mod top_m;
 
 pub(super) use self::core::CoreSearch;
+pub(super) use commensurable::common_unit;
 pub(super) use identical::{IdenticalThresholds, Member};
 pub(super) use items::{MckpInput, StepItems};
 pub(super) use top_m::TopM;

@@ -75,6 +75,11 @@ impl Case<'_> {
         best.at
     }
 
+    /// The number of jumps of the relaxation, in which a task may be between two items.
+    pub(super) fn relaxed_count(&self, start: &Priced, reference: &mut Vec<u32>) -> f64 {
+        self.limit - self.section(0.0, start.multipliers.spend, reference).slope
+    }
+
     fn price(&self, spend: f64, count: f64, reference: &mut Vec<u32>) -> Priced {
         let at = Multipliers { spend, count, limit: self.limit };
         self.choices.price(at, self.remainder, self.residual, reference)

@@ -2,6 +2,7 @@
 //! between them.
 
 use crate::oracle::domain::{Domain, Form};
+use crate::oracle::mckp::common_unit;
 use crate::oracle::prepared::PreparedProblem;
 
 /// A point of a curve.
@@ -35,11 +36,15 @@ pub(super) struct Choices {
     pub(super) concave: Vec<u32>,
     /// Whether concave domains are in those arrays.
     pub(super) has_sigmoids: bool,
+    /// Whether all tasks that are not concave have steps, from zero on.
+    is_discrete: bool,
     /// The domains that stay at their lower bounds, and their value.
     pub(super) closed: Vec<u32>,
     pub(super) constant: f64,
     /// Units of budget per unit of spend.
     pub(super) per_spend: f64,
+    /// All items spend multiples of this, if lower bounds are zero and no curve is linear.
+    pub(super) common_unit: Option<f64>,
 }
 
 /// The budget in units: sums of spends are exact.
@@ -52,7 +57,7 @@ impl Choices {
         self.choices.clear();
         self.concave.clear();
         self.closed.clear();
-        (self.constant, self.has_sigmoids) = (0.0, false);
+        (self.constant, self.has_sigmoids, self.is_discrete) = (0.0, false, true);
         self.per_spend = UNITS / prepared.budget;
         for position in 0..prepared.domains.len() {
             let (weight, envelope) = (prepared.weights[position], &prepared.envelopes[position]);
@@ -79,12 +84,16 @@ impl Choices {
                 return false;
             }
         }
+        let spends = self.items.iter().map(|item| item.spend);
+        self.common_unit =
+            if self.is_discrete { common_unit(spends, prepared.residual) } else { None };
         !self.choices.is_empty()
     }
 
     /// Lists the items of a domain.
     fn push(&mut self, position: u32, domain: &Domain, weight: f64, (low, high): (f64, f64)) {
         let Form::Points { spend, success, linear } = &domain.form else { return };
+        self.is_discrete &= !*linear && low == 0.0;
         let first = self.items.len();
         let mut add = |spend: f64, success: f64| {
             let units = ((spend - low) * self.per_spend) as i64;

@@ -14,34 +14,44 @@
 //! | items and segments of a call | `items` |
 //! | `V`, bounded from above by lines | `remainder` |
 //! | reduced costs and the dual bound at a multiplier | `pricing` |
-//! | the cost of a remainder of another size | `penalty` |
-//! | the label search | `labels` |
 //! | a second multiplier, on the number of jumps | `cardinality` |
+//! | the cost of a remainder of another size | `penalty` |
+//! | bounds on labels and their completion | `completion` |
+//! | the alternatives of a pass | `alternatives` |
+//! | the passes of the [label search](super::labels) | `search` |
 //!
 //! Branch and bound closes most such problems in few nodes; this search takes over after
 //! [`FIRST_NODES`].
 
+mod alternatives;
 mod cardinality;
+mod completion;
 mod items;
-mod labels;
 mod penalty;
 mod pricing;
 mod remainder;
+mod search;
 
 use super::multiplier::{Relaxation, View};
 use super::prepared::PreparedProblem;
+use super::tolerances::OPTIMAL_GAP;
 use super::{DEFAULT_TOLERANCE, Options};
 use crate::numeric::compensated::Sum;
 use cardinality::Case;
+use completion::{Best, Call, Search};
 use items::Choices;
-use labels::{Best, LabelSearch, Limits, Search};
 use pricing::{Multipliers, Priced};
 use remainder::{ConcavePart, Remainder};
+use search::LabelSearch;
 
 /// Branch and bound has this many nodes before the label search.
 pub(super) const FIRST_NODES: u64 = 256;
 /// Improvements below this share of the value are not looked for; their bound is kept.
 const MIN_IMPROVEMENT: f64 = 1e-14;
+/// The same with a second multiplier: a pair of multipliers is no more accurate than this.
+const MIN_IMPROVEMENT_OF_PAIR: f64 = 2.5e-13;
+/// A number of jumps this close to a whole one is whole.
+const WHOLE_COUNT: f64 = 1e-9;
 /// The labels of the search without a second multiplier, if one may help.
 const FIRST_LABELS: u64 = 1 << 16;
 
@@ -51,6 +61,8 @@ pub(super) struct Mixture {
     choices: Choices,
     remainder: Remainder,
     search: LabelSearch,
+    /// The reference items at the multiplier of the relaxation, and at a pair of multipliers.
+    relaxed_reference: Vec<u32>,
     reference: Vec<u32>,
 }
 
@@ -83,73 +95,121 @@ impl Mixture {
         relaxation: &mut Relaxation,
         known: Known,
         options: &Options,
-        best: &mut [f64],
-        trial: &mut [f64],
+        (best, trial): (&mut [f64], &mut [f64]),
     ) -> MixtureResult {
-        let Self { choices, remainder, search, reference } = self;
-        let residual = prepared.residual;
-        let tolerance = if options.tolerance > DEFAULT_TOLERANCE { options.tolerance } else { 0.0 };
-        let limits = Limits {
-            tolerance: tolerance.max(MIN_IMPROVEMENT),
-            max_labels: options.max_labels,
-            residual,
-        };
+        let Self { choices, remainder, search, relaxed_reference, reference } = self;
         let view = View { others: &choices.concave, sample: None, ..prepared.view() };
         let is_empty =
             choices.concave.is_empty() && !choices.has_sigmoids && prepared.concave.len() == 0;
-        let mut part = ConcavePart { view, relaxation, spend: trial, is_empty };
-        let mut at = Multipliers { spend: known.multiplier, count: 0.0, limit: 0.0 };
-        remainder.lines.clear();
-        let priced = choices.price(at, remainder, residual, reference);
-        let center = (residual - priced.demand).clamp(0.0, residual);
-        remainder.start(&mut part, center, residual, known.multiplier);
-        let mut result = MixtureResult { value: known.value, bound: known.bound, labels: 0 };
-        let mut found = Best { value: known.value, remainder: 0.0, is_new: false };
-        // Without a limit on the number of jumps, then with an upper and with a lower limit.
-        let jumps = {
-            remainder.tight_surplus(&mut part, at.spend);
-            let priced = choices.price(at, remainder, residual, reference);
-            let has_jumps = priced.count > 0.0;
-            let first = if has_jumps { FIRST_LABELS } else { options.max_labels };
-            let limits = Limits { max_labels: first.min(limits.max_labels), ..limits };
-            let mut pass =
-                Search::new(choices, reference, priced, remainder, &mut part, limits, found);
-            result.bound = result.bound.min(search.run(&mut pass));
-            (found, result.labels) = (pass.best, pass.labels);
-            has_jumps.then_some(priced)
+        let mut call = Call {
+            choices,
+            remainder,
+            part: ConcavePart { view, relaxation, spend: trial, is_empty },
+            residual: prepared.residual,
+            max_labels: options.max_labels,
+            labels: 0,
+            best: Best { value: known.value, remainder: 0.0, open: None, is_new: false },
         };
-        let is_open = |found: &Best, bound: f64| {
-            bound > found.value * (1.0 + options.tolerance.max(MIN_IMPROVEMENT))
-        };
-        if let Some(start) = jumps.filter(|_| is_open(&found, result.bound)) {
-            let mut most = f64::NEG_INFINITY;
-            for (limit, sign) in [(start.count, 1.0), (start.count + 1.0, -1.0)] {
-                let case = Case { choices, remainder, residual, limit, sign };
-                at = case.multipliers(&start, reference);
-                remainder.tight_surplus(&mut part, at.spend);
-                let priced: Priced = choices.price(at, remainder, residual, reference);
-                if !is_open(&found, priced.bound) {
-                    most = most.max(priced.bound);
-                    continue;
-                }
-                let max_labels = limits.max_labels.saturating_sub(result.labels);
-                let limits = Limits { max_labels, ..limits };
-                let mut pass =
-                    Search::new(choices, reference, priced, remainder, &mut part, limits, found);
-                most = most.max(search.run(&mut pass));
-                found = pass.best;
-                result.labels += pass.labels;
-            }
-            result.bound = result.bound.min(most);
+        let tolerance = options.tolerance;
+        let tolerance = if tolerance > DEFAULT_TOLERANCE { tolerance } else { 0.0 };
+        let relaxed = call.start(known.multiplier, relaxed_reference);
+        let mut bound = known.bound;
+        bound = bound.min(call.search_once(search, relaxed_reference, relaxed, tolerance));
+        if relaxed.count > 0.0 && call.is_open(bound, tolerance) {
+            let references = (&relaxed_reference[..], reference);
+            bound = bound.min(call.search_both_cases(search, references, relaxed, tolerance));
         }
+        let Call { part, best: found, labels, .. } = &mut call;
         if found.is_new {
-            result.value = found.value;
             part.solve(found.remainder, known.multiplier);
             best.copy_from_slice(part.spend);
-            write_items(prepared, choices, search, found.remainder, best);
+            write_items(prepared, choices, &search.items, *found, best);
         }
-        result.bound = result.bound.max(result.value);
-        result
+        MixtureResult { value: found.value, bound: bound.max(found.value), labels: *labels }
+    }
+}
+
+impl Call<'_, '_> {
+    /// Finds the first lines of the remainder, and the reference items at the multiplier of the
+    /// relaxation.
+    fn start(&mut self, multiplier: f64, reference: &mut Vec<u32>) -> Priced {
+        let at = Multipliers { spend: multiplier, count: 0.0, limit: 0.0 };
+        self.remainder.lines.clear();
+        let priced = self.choices.price(at, self.remainder, self.residual, reference);
+        let center = (self.residual - priced.demand).clamp(0.0, self.residual);
+        self.remainder.start(&mut self.part, center, self.residual, multiplier);
+        self.price(at, reference)
+    }
+
+    /// The dual function with lines of the remainder where they are needed.
+    fn price(&mut self, at: Multipliers, reference: &mut Vec<u32>) -> Priced {
+        self.remainder.tight_surplus(&mut self.part, at.spend);
+        let Some(unit) = self.choices.common_unit else {
+            return self.choices.price(at, self.remainder, self.residual, reference);
+        };
+        self.remainder.refine_multiples(&mut self.part, at.spend, unit);
+        let mut priced = self.choices.price(at, self.remainder, self.residual, reference);
+        let surplus = priced.remainder;
+        priced.least_penalty = self.remainder.multiples_penalty(at.spend, surplus, unit);
+        priced.bound -= priced.least_penalty;
+        priced
+    }
+
+    /// Whether a bound is above the best known value by more than the tolerance.
+    fn is_open(&self, bound: f64, tolerance: f64) -> bool {
+        bound > self.best.value * (1.0 + tolerance.max(OPTIMAL_GAP))
+    }
+
+    /// Searches without a limit on the number of jumps; returns the bound.
+    fn search_once(
+        &mut self,
+        search: &mut LabelSearch,
+        reference: &[u32],
+        relaxed: Priced,
+        tolerance: f64,
+    ) -> f64 {
+        let max_labels = self.max_labels;
+        if relaxed.count > 0.0 {
+            self.max_labels = max_labels.min(FIRST_LABELS);
+        }
+        let tolerance = tolerance.max(MIN_IMPROVEMENT);
+        let bound = search.run(&mut Search::new(self, reference, relaxed, None, tolerance));
+        self.max_labels = max_labels;
+        bound
+    }
+
+    /// Searches with an upper, then with a lower limit on the number of jumps; returns the larger
+    /// bound.
+    fn search_both_cases(
+        &mut self,
+        search: &mut LabelSearch,
+        (relaxed_reference, reference): (&[u32], &mut Vec<u32>),
+        relaxed: Priced,
+        tolerance: f64,
+    ) -> f64 {
+        let max_labels = self.max_labels;
+        let Call { choices, residual, .. } = *self;
+        let case = Case { choices, remainder: self.remainder, residual, limit: 0.0, sign: 1.0 };
+        let limit = (case.relaxed_count(&relaxed, reference) + WHOLE_COUNT).floor();
+        let mut most = f64::NEG_INFINITY;
+        for (limit, sign) in [(limit, 1.0), (limit + 1.0, -1.0)] {
+            let case = Case { choices, remainder: self.remainder, residual, limit, sign };
+            let at = case.multipliers(&relaxed, reference);
+            let mut priced = self.price(at, reference);
+            if !self.is_open(priced.bound, tolerance) {
+                most = most.max(priced.bound);
+                continue;
+            }
+            choices.prefer(relaxed_reference, reference, &mut priced);
+            // The second case has at least half of the labels that are left.
+            let left = max_labels - self.labels.min(max_labels);
+            self.max_labels = if sign > 0.0 { max_labels - left / 2 } else { max_labels };
+            let tolerance = tolerance.max(MIN_IMPROVEMENT_OF_PAIR);
+            let mut case = Search::new(self, reference, priced, Some(relaxed), tolerance);
+            most = most.max(search.run(&mut case));
+        }
+        self.max_labels = max_labels;
+        most
     }
 }
 
@@ -157,23 +217,23 @@ impl Mixture {
 fn write_items(
     prepared: &PreparedProblem,
     choices: &Choices,
-    search: &LabelSearch,
-    remainder: f64,
+    items: &[u32],
+    found: Best,
     spend: &mut [f64],
 ) {
     for &closed in &choices.closed {
         spend[prepared.domains[closed as usize].task] = prepared.low[closed as usize];
     }
     let mut left = Sum::default();
-    left.add(prepared.residual - remainder);
-    for (choice, &item) in choices.choices.iter().zip(&search.items) {
+    left.add(prepared.residual - found.remainder);
+    for (choice, &item) in choices.choices.iter().zip(items) {
         let (domain, item) = (choice.domain as usize, choices.items[item as usize]);
         left.add(prepared.low[domain] - item.spend);
         spend[prepared.domains[domain].task] = item.spend;
     }
-    if let Some(open) = search.open {
+    if let Some(open) = found.open {
         let choice = choices.choices[open as usize];
-        let item = search.items[open as usize];
+        let item = items[open as usize];
         let (low, high) = (choices.items[item as usize], choices.items[item as usize + 1]);
         let task = prepared.domains[choice.domain as usize].task;
         spend[task] = (low.spend + left.value()).clamp(low.spend, high.spend);

@@ -7,30 +7,7 @@
 //! then still a lower bound: what a change of `r` saves on the line, it costs at least elsewhere.
 
 use super::remainder::Remainder;
-
-/// The smallest reduced cost per unit of spend added, and freed.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Ratios {
-    pub(super) up: f64,
-    pub(super) down: f64,
-}
-
-impl Ratios {
-    pub(super) const NONE: Self = Self { up: f64::INFINITY, down: f64::INFINITY };
-
-    pub(super) fn min(self, other: Self) -> Self {
-        Self { up: self.up.min(other.up), down: self.down.min(other.down) }
-    }
-
-    /// Takes note of a change of spend and its reduced cost.
-    pub(super) fn consider(&mut self, spend: f64, reduced_cost: f64) {
-        if spend > 0.0 {
-            self.up = self.up.min(reduced_cost.max(0.0) / spend);
-        } else if spend < 0.0 {
-            self.down = self.down.min(reduced_cost.max(0.0) / -spend);
-        }
-    }
-}
+use crate::oracle::labels::Ratios;
 
 /// The spends that a label leaves to the remainder: from `left - length` to `left`, of which each
 /// unit less gains `slope`.

@@ -22,8 +22,10 @@ pub(super) struct Priced {
     pub(super) multipliers: Multipliers,
     /// An upper bound on the value of all solutions within the limit.
     pub(super) bound: f64,
-    /// The largest surplus of the remainder.
+    /// The largest surplus of the remainder, and a penalty that every remainder has, by which the
+    /// bound is lowered.
     pub(super) remainder: f64,
+    pub(super) least_penalty: f64,
     /// Spend in units, value and jumps of the reference items.
     pub(super) units: i64,
     pub(super) value: f64,
@@ -32,6 +34,9 @@ pub(super) struct Priced {
     pub(super) demand: f64,
 }
 
+/// Surpluses that differ by less than this share of the value are equal.
+const EQUAL: f64 = 1e-12;
+
 impl Choices {
     /// The surplus of an item.
     pub(super) fn surplus(&self, item: u32, at: Multipliers) -> f64 {
@@ -39,6 +44,27 @@ impl Choices {
         item.value
             - at.spend * (item.units as f64 / self.per_spend)
             - at.count * f64::from(item.count)
+    }
+
+    /// Exchanges reference items for those of `preferred` that have the same surplus, up to the
+    /// accuracy of the multipliers, and corrects the spend, value and count of all.
+    pub(super) fn prefer(&self, preferred: &[u32], reference: &mut [u32], priced: &mut Priced) {
+        let at = priced.multipliers;
+        let mut value = Sum::default();
+        value.add(self.constant);
+        (priced.units, priced.count) = (0, 0.0);
+        for (reference, &preferred) in reference.iter_mut().zip(preferred) {
+            let value_of = |item: u32| self.items[item as usize].value;
+            let size = value_of(*reference).max(value_of(preferred));
+            if self.surplus(*reference, at) - self.surplus(preferred, at) <= EQUAL * size {
+                *reference = preferred;
+            }
+            let item = self.items[*reference as usize];
+            value.add(item.value);
+            priced.units = priced.units.saturating_add(item.units);
+            priced.count += f64::from(item.count);
+        }
+        priced.value = value.value();
     }
 
     /// Evaluates the dual function, raised by the rounding of its sums. The item with the largest
@@ -78,6 +104,7 @@ impl Choices {
             multipliers: at,
             bound: bound + BOUND_ROUNDING * sizes,
             remainder: most,
+            least_penalty: 0.0,
             units,
             value,
             count,

@@ -5,6 +5,7 @@
 //! bound `V` from above; further ones are added where a label needs them.
 
 use crate::oracle::multiplier::{Relaxation, View};
+use crate::oracle::tolerances::BOUND_ROUNDING;
 
 /// A line that is nowhere below the value of the remainder.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +72,8 @@ const FIRST_LINES: i32 = 10;
 const NEAR_ZERO: f64 = 1e-9;
 /// Beyond this many lines no further ones are kept.
 const MAX_LINES: usize = 4096;
+/// A negative budget above this share of the largest one is zero.
+const ROUNDING: f64 = 1e-9;
 /// Steps of Kelley's method, which converges in about ten.
 const MAX_STEPS: usize = 40;
 
@@ -138,6 +141,43 @@ impl Remainder {
             (None, right) => (0.0, right.map_or(0.0, |line| line.value(0.0))),
         };
         (at, value - multiplier * at)
+    }
+
+    /// The budgets around the best one that differ from the largest one by multiples of a unit.
+    fn multiples(&self, multiplier: f64, unit: f64) -> impl Iterator<Item = f64> + use<> {
+        let (end, middle) = (self.end, self.best_surplus(multiplier).0);
+        let count = ((end - middle) / unit).round();
+        let budget = move |offset: f64| end - (count + offset) * unit;
+        [-1.0, 0.0, 1.0]
+            .into_iter()
+            .map(budget)
+            .filter(move |&budget| budget <= end && budget > -ROUNDING * end)
+            .map(|budget| budget.max(0.0))
+    }
+
+    /// Adds lines at the multiples of a unit around the best budget.
+    pub(super) fn refine_multiples(
+        &mut self,
+        part: &mut ConcavePart<'_>,
+        multiplier: f64,
+        unit: f64,
+    ) {
+        for budget in self.multiples(multiplier, unit) {
+            self.add(part.solve(budget, multiplier).1);
+        }
+    }
+
+    /// A lower bound on the penalty of a remainder, at this multiplier and largest surplus, if what
+    /// the other tasks spend is a multiple of a unit. The penalty is convex, so the multiples next to
+    /// the best budget decide.
+    pub(super) fn multiples_penalty(&self, multiplier: f64, surplus: f64, unit: f64) -> f64 {
+        let value = |budget: f64| {
+            self.lines.iter().map(|line| line.value(budget)).fold(f64::INFINITY, f64::min)
+        };
+        let penalty = |budget: f64| surplus + multiplier * budget - value(budget);
+        let least = self.multiples(multiplier, unit).map(penalty).fold(f64::INFINITY, f64::min);
+        let rounding = BOUND_ROUNDING * (surplus.abs() + multiplier * self.end);
+        if least.is_finite() { (least - rounding).max(0.0) } else { 0.0 }
     }
 
     /// An upper bound on the largest surplus that no further line lowers noticeably.
