@@ -7,6 +7,10 @@
 //!
 //! A task without value in a call gets its lower bound. If all tasks that have value in a call are
 //! step curves, [`StepsAlone`] lets the solver for step curves run on them.
+//!
+//! A dominated task, which is worth less than others at every cost, is not dropped. The relaxation
+//! leaves it at its lower bound and its items have reduced costs above the gap, so the searches do
+//! not meet it; and it may still use budget that no other task can.
 
 use smallvec::smallvec;
 

@@ -32,6 +32,28 @@ pub(crate) fn no_allocation_after_the_first_calls() {
     let hill = |_| Curve::hill(random.between(0.0196, 0.0204), random.between(7.2, 8.8)).unwrap();
     let problem = problem_of((0..100).map(hill).collect(), 1.0);
     plays_without_allocating("similar", &problem, &[0.5; 100], 0.02, &Options::default());
+    mixtures_allocate_nothing(&mut random);
+}
+
+/// Tiers, and steps with a concave remainder; in the latter, every other round has value for the
+/// steps alone.
+fn mixtures_allocate_nothing(random: &mut Random) {
+    let few_nodes = Options { max_nodes: 1, ..Options::default() };
+    let mut tier = || {
+        let (at, ramp) = (random.between(0.02, 0.1), random.between(0.002, 0.02));
+        let spend = vec![0.0, at, at + ramp, 2.0 * at, 2.0 * at + ramp];
+        Curve::piecewise(spend, vec![0.0, 0.0, 0.5, 0.5, 1.0]).unwrap()
+    };
+    let problem = problem_of((0..40).map(|_| tier()).collect(), 1.0);
+    plays_without_allocating("tiers", &problem, &[0.5; 40], 0.1, &few_nodes);
+    let mut curves: Vec<Curve> =
+        (0..40).map(|_| Curve::threshold(random.between(0.02, 0.1)).unwrap()).collect();
+    curves.extend((0..4).map(|_| Curve::exponential(random.between(0.05, 0.2)).unwrap()));
+    let problem = problem_of(curves, 1.0);
+    let mut values = [0.5; 44];
+    plays_without_allocating("mixture", &problem, &values, 0.1, &few_nodes);
+    values[40..].fill(0.0);
+    plays_without_allocating("steps alone", &problem, &values, 0.1, &Options::default());
 }
 
 /// Forty rounds, with values that move by up to the share `spread`, are played a third time.

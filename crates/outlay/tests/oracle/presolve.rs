@@ -182,6 +182,33 @@ fn tasks_without_value_change_neither_answer_nor_method() {
     assert!(alone > 100, "{alone}");
 }
 
+/// A task that costs more, and is worth less, than every other one is part of no optimal split,
+/// except for budget that would stay unspent. It changes neither the value nor the proof.
+#[test]
+fn dominated_tasks_change_neither_answer_nor_proof() {
+    let mut random = Random::new(74);
+    let worthless = 1e-7;
+    for round in 0..400 {
+        let case = case(&mut random);
+        let plain = allocate(&case.tasks, &case.values, case.budget);
+        let (tasks, values, _) = insert(&mut random, &case, |random, number| {
+            let at = random.between(2.0, 8.0);
+            let curve = match random.below(4) {
+                0 => Curve::threshold(at).unwrap(),
+                1 => Curve::exponential(at).unwrap(),
+                2 => Curve::piecewise(vec![0.0, at, 2.0 * at], vec![0.0, 0.0, 1.0]).unwrap(),
+                _ => Curve::hill(at, random.between(1.5, 5.0)).unwrap(),
+            };
+            (TaskSpec::new(format!("dominated{number}"), curve), worthless)
+        });
+        let found = allocate(&tasks, &values, case.budget);
+        assert!(found.value >= plain.value * (1.0 - 1e-9), "round {round}: {found:?} {plain:?}");
+        let most = plain.upper_bound + 3.0 * worthless;
+        assert!(found.value <= most, "round {round}: {found:?} {plain:?}");
+        assert!(found.gap() <= plain.gap().max(1e-9), "round {round}: {found:?} {plain:?}");
+    }
+}
+
 #[test]
 fn errors_name_the_task_of_the_problem() {
     let task = |name: &str| TaskSpec::new(name, Curve::threshold(0.5).unwrap());

@@ -5,3 +5,4 @@ mod audit;
 mod edge_problems;
 mod plans;
 mod random;
+mod units;
