@@ -8,10 +8,10 @@ use super::{Completion, Verdict};
 
 /// One alternative taken, linked to the one taken before it.
 #[derive(Debug, Clone, Copy)]
-struct Trace {
-    predecessor: u32,
-    domain: u32,
-    item: u32,
+pub(super) struct Trace {
+    pub(super) predecessor: u32,
+    pub(super) domain: u32,
+    pub(super) item: u32,
 }
 
 /// The label lists and their traces; the memory is reused between calls.
@@ -24,7 +24,7 @@ pub(in crate::oracle) struct LabelList<K: Key> {
     pub(in crate::oracle) labels: Vec<Label<K>>,
     pub(super) next: Vec<Label<K>>,
     pub(super) merged: Vec<Label<K>>,
-    traces: Vec<Trace>,
+    pub(super) traces: Vec<Trace>,
 }
 
 /// A label with an open segment is compared with this many others.

@@ -7,7 +7,7 @@
 
 use super::label::{Label, NONE};
 use super::linear::LinearCompletion;
-use super::list::{LabelList, order};
+use super::list::{LabelList, Trace, order};
 use super::stage::Stage;
 
 /// Above this many new labels dominated ones are dropped before the stage is complete.
@@ -39,8 +39,8 @@ impl LabelList<()> {
                 continue;
             }
             let first = self.next.len();
-            for at in 0..self.labels.len() {
-                let new = self.labels[at].after(&alternative, position);
+            for label in &self.labels {
+                let new = label.after(&alternative, position);
                 let is_better = completion.is_improved_by(new.spend, new.gain);
                 if !completion.can_improve(&new, &stage) && !is_better {
                     continue;
@@ -48,8 +48,9 @@ impl LabelList<()> {
                 self.next.push(new);
                 if is_better {
                     completion.incumbent.value = completion.lp_value + new.gain;
-                    let trace = self.trace(new.trace, stage.domain, alternative.item);
-                    *best = Label { trace, alternative: NONE, ..new };
+                    let (domain, item) = (stage.domain, alternative.item);
+                    self.traces.push(Trace { predecessor: new.trace, domain, item });
+                    *best = Label { trace: self.traces.len() as u32 - 1, alternative: NONE, ..new };
                 }
             }
             if is_merged {
@@ -67,13 +68,10 @@ impl LabelList<()> {
 
     /// Traces the new labels that survived.
     fn trace_pending(&mut self, domain: u32) {
-        for at in 0..self.next.len() {
-            let Label { trace, alternative, .. } = self.next[at];
-            if alternative != NONE {
-                let item = self.alternatives[alternative as usize].item;
-                self.next[at].trace = self.trace(trace, domain, item);
-                self.next[at].alternative = NONE;
-            }
+        for label in self.next.iter_mut().filter(|label| label.alternative != NONE) {
+            let item = self.alternatives[label.alternative as usize].item;
+            self.traces.push(Trace { predecessor: label.trace, domain, item });
+            (label.trace, label.alternative) = (self.traces.len() as u32 - 1, NONE);
         }
     }
 
