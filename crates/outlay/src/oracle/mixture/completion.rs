@@ -146,7 +146,7 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
     fn span(&self, label: &Label<MixtureKey>) -> Span {
         let Segment { length, slope, .. } = label.key.segment;
         Span {
-            left: self.call.residual - label.spend as f64 * self.per_unit(),
+            left: (self.call.choices.capacity - label.spend) as f64 * self.per_unit(),
             length: length as f64 * self.per_unit(),
             slope: slope * self.call.choices.per_spend,
         }

@@ -3,7 +3,7 @@
 
 use crate::oracle::domain::{Domain, Form};
 use crate::oracle::mckp::common_unit;
-use crate::oracle::prepared::PreparedProblem;
+use crate::oracle::prepared::{PreparedProblem, power_of_two_near};
 
 /// A point of a curve.
 #[derive(Debug, Clone, Copy)]
@@ -41,13 +41,15 @@ pub(super) struct Choices {
     /// The domains that stay at their lower bounds, and their value.
     pub(super) closed: Vec<u32>,
     pub(super) constant: f64,
-    /// Units of budget per unit of spend.
+    /// Units of budget per unit of spend: a power of two, so that spends in units are exact.
     pub(super) per_spend: f64,
+    /// The residual budget in units, rounded up.
+    pub(super) capacity: i64,
     /// All items spend multiples of this, if lower bounds are zero and no curve is linear.
     pub(super) common_unit: Option<f64>,
 }
 
-/// The budget in units: sums of spends are exact.
+/// The budget has at most so many units, and at least half of them: sums of spends are exact.
 pub(super) const UNITS: f64 = (1u64 << 60) as f64;
 
 impl Choices {
@@ -58,7 +60,8 @@ impl Choices {
         self.concave.clear();
         self.closed.clear();
         (self.constant, self.has_sigmoids, self.is_discrete) = (0.0, false, true);
-        self.per_spend = UNITS / prepared.budget;
+        self.per_spend = 0.5 * UNITS / power_of_two_near(prepared.budget);
+        self.capacity = (prepared.residual * self.per_spend).ceil() as i64;
         for position in 0..prepared.domains.len() {
             let (weight, envelope) = (prepared.weights[position], &prepared.envelopes[position]);
             let domain = &prepared.domains[position];
@@ -95,8 +98,10 @@ impl Choices {
         let Form::Points { spend, success, linear } = &domain.form else { return };
         self.is_discrete &= !*linear && low == 0.0;
         let first = self.items.len();
+        // Spends above the lower bound are rounded down.
+        let low_units = (low * self.per_spend).ceil() as i64;
         let mut add = |spend: f64, success: f64| {
-            let units = ((spend - low) * self.per_spend) as i64;
+            let units = ((spend * self.per_spend) as i64 - low_units).max(0);
             let value = weight * success;
             let count = if *linear { 0 } else { (self.items.len() - first) as i32 };
             self.items.push(Item { spend, units, value, count, is_open: false });

@@ -223,3 +223,29 @@ fn a_beaten_bound_is_an_error() {
     assert!(matches!(error, PlanError::BoundBeaten { .. }), "{error}");
     assert!(error.to_string().contains("please report it"), "{error}");
 }
+
+/// The steps take all of the budget but a few roundings, which are worth much to a steep logistic
+/// task.
+#[test]
+fn a_remainder_of_a_few_roundings_is_bounded() {
+    let text = r#"
+        budget = 0.8571986172789537
+        [[task]]
+        value = 0.24343476174873369
+        curve = { family = "logistic", mid = 0.0, width = 6.054702989380272e-8 }
+        [[task]]
+        value = 1.0
+        at_least = 0.8571986172789527
+        [task.curve]
+        family = "piecewise"
+        spend = [0.0, 0.8571986172789527, 2.338154611977918, 4.676309223955836]
+        success = [0.0, 0.35679441169866827, 0.5615055143093703, 1.0]"#;
+    let problem = Problem::from_toml(text, &NoFiles).unwrap();
+    let best = solved(&problem);
+    let plan = [2.55351295663786e-15, 0.857198617278952];
+    let value: f64 = (problem.tasks().iter().zip(&plan))
+        .map(|(task, &spend)| task.value().unwrap() * task.curve().success(spend))
+        .sum();
+    assert!(is_feasible(&problem, problem.budget(), &plan));
+    assert!(value <= best.upper_bound * (1.0 + 1e-15), "{value} beats {best:?}");
+}
