@@ -54,6 +54,9 @@ pub struct Limits {
     /// For an answer, once the request is there.
     #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub request_timeout: Duration,
+    /// For a split to be found, including the wait for others.
+    #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
+    pub solve_timeout: Duration,
     /// For a client to take some of an answer that waits for it.
     #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub unread_timeout: Duration,
@@ -87,6 +90,7 @@ impl Default for Limits {
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             request_timeout: Duration::from_secs(15),
+            solve_timeout: Duration::from_secs(10),
             unread_timeout: Duration::from_secs(30),
             drain_timeout: Duration::from_secs(20),
             staleness_ms: 100,
@@ -126,6 +130,7 @@ impl Limits {
             ("header_timeout", self.header_timeout),
             ("body_timeout", self.body_timeout),
             ("request_timeout", self.request_timeout),
+            ("solve_timeout", self.solve_timeout),
             ("unread_timeout", self.unread_timeout),
         ];
         match times.into_iter().find(|(_, time)| *time < MIN_TIMEOUT || *time > MAX_TIMEOUT) {

@@ -39,6 +39,27 @@ struct StoreLabels {
     version: &'static str,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ShedLabels {
+    reason: &'static str,
+}
+
+/// What there was no room for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Shed {
+    Connections,
+    Answers,
+}
+
+impl Shed {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Connections => "connections",
+            Self::Answers => "answers",
+        }
+    }
+}
+
 /// What is counted.
 #[derive(Debug)]
 pub(crate) struct Metrics {
@@ -46,6 +67,7 @@ pub(crate) struct Metrics {
     requests: Family<RequestLabels, Counter>,
     latencies: Family<RouteLabels, Histogram, fn() -> Histogram>,
     connections: Gauge,
+    shed: Family<ShedLabels, Counter>,
     no_route: Arc<str>,
 }
 
@@ -65,6 +87,9 @@ impl Metrics {
             latencies.clone(),
         );
         registry.register("connections", "Connections open", connections.clone());
+        let shed = Family::<ShedLabels, Counter>::default();
+        let help = "Not served for want of: connections, or memory for answers";
+        registry.register("shed", help, shed.clone());
         let build = Family::<StoreLabels, Gauge>::default();
         build
             .get_or_create(&StoreLabels {
@@ -74,7 +99,7 @@ impl Metrics {
             .set(1);
         registry.register("build", "Always 1: which store and version", build);
         registry.register_collector(Box::new(ServiceCollector { service, names_campaigns }));
-        Self { registry, requests, latencies, connections, no_route: Arc::from("none") }
+        Self { registry, requests, latencies, connections, shed, no_route: Arc::from("none") }
     }
 
     /// `route` is the path as it is described; absent if nothing is there.
@@ -90,6 +115,11 @@ impl Metrics {
             .get_or_create(&RequestLabels { method, route: Arc::clone(&route), status })
             .inc();
         self.latencies.get_or_create(&RouteLabels { method, route }).observe(taken.as_secs_f64());
+    }
+
+    /// Counts what was not served for want of room.
+    pub(crate) fn shed(&self, reason: Shed) -> Counter {
+        self.shed.get_or_create_owned(&ShedLabels { reason: reason.as_str() })
     }
 
     /// All of it as text.
@@ -127,6 +157,18 @@ impl Collector for ServiceCollector {
             &figures.batch_commands,
         )?;
         gauge(encoder, "queue_depth", "Jobs that wait for the store", figures.queue_depth as f64)?;
+        counter(
+            encoder,
+            "queue_full",
+            "Reports and rounds refused because too many waited for the store",
+            figures.queue_full,
+        )?;
+        counter(
+            encoder,
+            "unsolved",
+            "Requests refused because no split was found in time",
+            figures.unsolved,
+        )?;
         counter(encoder, "rounds", "Rounds handed out", figures.rounds)?;
         counter(encoder, "outcomes", "Outcomes taken", figures.outcomes)?;
         counter(

@@ -121,7 +121,7 @@ async fn what_cannot_be_kept_is_taken_back() {
     })
     .await;
     go_away(service.ask("c", Ask { without: vec!["web".to_owned()], ..Ask::default() }, None, ""));
-    assert_eq!(service.campaign("c").await.unwrap().open_rounds, 1, "it is on its way");
+    until(1, async || service.campaign("c").await.unwrap().open_rounds).await;
     let_go.send(()).unwrap();
     until(0, async || service.campaign("c").await.unwrap().open_rounds).await;
     is_full.store(false, Ordering::SeqCst);

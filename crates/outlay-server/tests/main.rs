@@ -4,6 +4,7 @@
 
 mod abandoned;
 mod http;
+mod isolation;
 mod postgres;
 mod service;
 mod shared_counts;

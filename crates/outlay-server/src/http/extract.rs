@@ -146,16 +146,27 @@ async fn whole_body(request: Request, app: &Arc<App>) -> Result<Bytes, ErrorResp
     })
 }
 
+/// Larger bodies are read off the threads that answer requests.
+const READ_HERE: usize = 64 * 1024;
+
+fn not_read() -> ErrorResponse {
+    ErrorResponse::new(ErrorCode::Internal, "this is a bug in outlay; please report it")
+}
+
 /// A JSON body whose every key is known.
 #[derive(Debug)]
 pub(crate) struct StrictJson<T>(pub(crate) T);
 
-impl<T: DeserializeOwned> FromRequest<Arc<App>> for StrictJson<T> {
+impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<App>> for StrictJson<T> {
     type Rejection = ErrorResponse;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, ErrorResponse> {
-        let body = whole_body(request, app).await?;
-        Ok(Self(json::read(&body, app.limits().json_depth)?))
+        let (body, depth) = (whole_body(request, app).await?, app.limits().json_depth);
+        if body.len() <= READ_HERE {
+            return Ok(Self(json::read(&body, depth)?));
+        }
+        let read = tokio::task::spawn_blocking(move || json::read(&body, depth)).await;
+        Ok(Self(read.map_err(|_| not_read())??))
     }
 }
 
@@ -169,12 +180,17 @@ pub(crate) trait HasFreePart {
 #[derive(Debug)]
 pub(crate) struct FreeJson<T>(pub(crate) T);
 
-impl<T: DeserializeOwned + HasFreePart> FromRequest<Arc<App>> for FreeJson<T> {
+impl<T: DeserializeOwned + HasFreePart + Send + 'static> FromRequest<Arc<App>> for FreeJson<T> {
     type Rejection = ErrorResponse;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, ErrorResponse> {
-        let body = whole_body(request, app).await?;
-        Ok(Self(json::read_free(&body, app.limits().json_depth, T::RECORDS)?))
+        let (body, depth) = (whole_body(request, app).await?, app.limits().json_depth);
+        if body.len() <= READ_HERE {
+            return Ok(Self(json::read_free(&body, depth, T::RECORDS)?));
+        }
+        let read = move || json::read_free(&body, depth, T::RECORDS);
+        let read = tokio::task::spawn_blocking(read).await;
+        Ok(Self(read.map_err(|_| not_read())??))
     }
 }
 

@@ -4,6 +4,7 @@
 //! server -> router -> middleware (id, log, metrics, panics, token, body, time) -> handler -> service
 //! ```
 
+mod answers;
 mod auth;
 mod connection_limit;
 mod error;
@@ -30,12 +31,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use axum::body::Bytes;
-use tokio::sync::Semaphore;
 
 use crate::limits::Limits;
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, Shed};
 use crate::service::CampaignService;
 use crate::tokens::Tokens;
+use answers::Answers;
 use connection_limit::ConnectionLimit;
 use rate_limit::RateLimit;
 
@@ -48,8 +49,7 @@ pub(crate) struct App {
     pub(crate) connections: Arc<ConnectionLimit>,
     /// No new requests are wanted: the service stops.
     pub(crate) is_stopping: AtomicBool,
-    /// Problems that may be solved at the same time: solving is work for a core, not for a queue.
-    solvers: Semaphore,
+    pub(crate) answers: Answers,
     rates: RateLimit,
     description: Bytes,
     has_tls: bool,
@@ -64,14 +64,14 @@ impl App {
     ) -> Self {
         let connections = ConnectionLimit::new(service.limits().connections);
         let rates = RateLimit::new(service.limits().requests_per_second);
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let answers = Answers::new(metrics.shed(Shed::Answers));
         Self {
             service,
             tokens,
             metrics,
             connections,
             is_stopping: AtomicBool::new(false),
-            solvers: Semaphore::new(cores),
+            answers,
             rates,
             description: openapi_json().into(),
             has_tls,

@@ -29,7 +29,7 @@ use super::tls::{TlsFiles, acceptor};
 use super::write_timeout::{TimedStream, WriteTimeout};
 use super::{App, router};
 use crate::limits::Limits;
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, Shed};
 use crate::service::CampaignService;
 use crate::tokens::Tokens;
 
@@ -321,11 +321,13 @@ impl Server {
 
     /// Serves every connection, for ever. When all are taken and busy, those for health remain.
     async fn accept_all(&self, main: &Entrance, reserve: &Entrance) -> Infallible {
+        let shed = self.app.metrics.shed(Shed::Connections);
         loop {
             let stream = accept(&self.listener).await;
             match main.serve(stream) {
                 Ok(connection) => drop(tokio::spawn(connection)),
                 Err(stream) => {
+                    shed.inc();
                     let reserve = reserve.clone();
                     self.on_health_thread(stream, move |stream| reserve.serve(stream));
                 }

@@ -2,10 +2,14 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
-use outlay::campaign::CampaignError;
+use outlay::AllocationError;
+use outlay::campaign::{CampaignError, RoundPlanner};
 
 use super::campaign_cache::{CachedCampaign, State};
+use super::preview::failed;
+use super::solvers::WhenAbandoned;
 use super::write_queue::Waiting;
 use super::{CampaignService, busy, check_amount, not_written, only, unexpected, views};
 use crate::error::{ApiError, ErrorCode};
@@ -14,8 +18,6 @@ use crate::store::{Ask, CampaignStatus, Command, Key, Millis, Refusal, SplitRow}
 
 /// How long an idempotency key is kept.
 const KEY_LIFETIME: Millis = 24 * 3600 * 1000;
-/// Larger problems are solved off the threads that answer requests.
-const MOST_TASKS_IN_PASSING: usize = 100;
 /// The longest idempotency key.
 pub(super) const MOST_KEY_BYTES: usize = 256;
 
@@ -137,22 +139,25 @@ impl CampaignService {
         key: Option<&Key>,
         token: &str,
     ) -> Result<(Arc<SplitRow>, Waiting), ApiError> {
-        let is_quick =
-            !self.store().is_shared() && cached.spec.problem.tasks().len() <= MOST_TASKS_IN_PASSING;
-        if is_quick {
-            return self.decide_here(cached, request, key.cloned(), token);
-        }
+        let deadline = self.solvers().deadline();
+        let planner = self.planner(cached, deadline).await?;
+        let lane = cached.solve_time.lane();
         let (service, cached, key, token) =
             (self.clone(), Arc::clone(cached), key.cloned(), token.to_owned());
-        let decided =
-            tokio::task::spawn_blocking(move || service.decide_here(&cached, request, key, &token))
-                .await;
-        decided.map_err(|error| ApiError::new(ErrorCode::Internal, error.to_string()))?
+        let decide = move |cancel: &_| {
+            let mut planner = planner;
+            planner.set_cancel(Some(Arc::clone(cancel)));
+            let decided = service.decide_here(&cached, &mut planner, request, key, &token);
+            planner.set_cancel(None);
+            decided
+        };
+        self.solvers().run(lane, deadline, WhenAbandoned::Finish, decide).await?
     }
 
     fn decide_here(
         &self,
         cached: &Arc<CachedCampaign>,
+        planner: &mut RoundPlanner,
         request: AskRequest,
         key: Option<Key>,
         token: &str,
@@ -160,15 +165,16 @@ impl CampaignService {
         // Where others take ids as well this may take a while, and must not hold up those who only
         // look.
         let early = if self.store().is_shared() {
-            self.check(cached, &mut cached.state(), &request, self.now())?;
+            self.check(cached, planner, &mut cached.state(), &request, self.now())?;
             Some(self.lease(cached, request.count)?)
         } else {
             None
         };
+        let row = self.take_rounds(cached, planner, request, early)?;
         let queue = &self.shared.queue;
         let _kept_from_reading = queue.keep_from_reading(cached);
         let mut state = cached.state();
-        let row = self.take_rounds(cached, &mut state, request, early)?;
+        state.keep(&row);
         let command = Ask {
             campaign: cached.id.clone(),
             rounds: row.rounds.clone(),
@@ -187,37 +193,47 @@ impl CampaignService {
         Ok((row, waiting))
     }
 
-    /// Takes round ids and decides their split. From here on the split is in memory; nobody knows
-    /// of it before the store does.
+    /// Takes round ids and decides their split, by what was counted when it began: reports go on
+    /// meanwhile.
     fn take_rounds(
         &self,
         cached: &CachedCampaign,
-        state: &mut State,
+        planner: &mut RoundPlanner,
         request: AskRequest,
         early: Option<Range<u64>>,
     ) -> Result<Arc<SplitRow>, ApiError> {
         let now = self.now();
-        self.check(cached, state, &request, now)?;
-        let rounds = early.map_or_else(|| self.lease(cached, request.count), Ok)?;
-        let decided = state
-            .planner
-            .decide(rounds.start, request.budget, request.available.as_deref())
-            .map(|_| ());
-        decided.map_err(|error| {
-            state.invalidate();
-            bad_round(&error)
-        })?;
-        let (split, stats_version) =
-            (state.decided(request.budget, request.available), state.standing.version);
-        let row = Arc::new(SplitRow {
+        let (rounds, stats_version, lesson) = {
+            let mut state = cached.state();
+            self.check(cached, planner, &mut state, &request, now)?;
+            let lease = |count| self.lease(cached, count);
+            let rounds = early.map_or_else(|| state.take_ids(request.count, lease), Ok)?;
+            state.reserve(&rounds);
+            (rounds, state.standing.version, state.take_unseen())
+        };
+        let begun = Instant::now();
+        let decided = lesson.teach(planner).and_then(|()| {
+            planner.decide(rounds.start, request.budget, request.available.as_deref()).map(|_| ())
+        });
+        cached.solve_time.set(begun.elapsed());
+        if let Err(error) = decided {
+            cached.state().give_back(rounds, self.store().is_shared());
+            return Err(match error {
+                CampaignError::Allocation(AllocationError::Cancelled) => failed(cached, &error),
+                error => {
+                    cached.state().invalidate();
+                    bad_round(&error)
+                }
+            });
+        }
+        let split = cached.state().decided(planner, request.budget, request.available);
+        Ok(Arc::new(SplitRow {
             rounds,
             split,
             stats_version,
             at: now,
             expires_at: now.saturating_add(cached.spec.expiry),
-        });
-        state.keep(&row);
-        Ok(row)
+        }))
     }
 
     fn lease(&self, cached: &CachedCampaign, count: u32) -> Result<Range<u64>, ApiError> {
@@ -232,14 +248,14 @@ impl CampaignService {
     fn check(
         &self,
         cached: &CachedCampaign,
+        planner: &RoundPlanner,
         state: &mut State,
         request: &AskRequest,
         now: Millis,
     ) -> Result<(), ApiError> {
         self.check_status(cached, state, request, now)?;
         let next = state.next_round();
-        state
-            .planner
+        planner
             .check(next, request.budget, request.available.as_deref())
             .map_err(|error| bad_round(&error))
     }

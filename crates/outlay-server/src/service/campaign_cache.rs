@@ -11,7 +11,10 @@ use outlay::campaign::{CampaignError, RoundPlanner};
 use outlay::feedback::{Outcome as Observed, Reward};
 
 use super::open_rounds::OpenRounds;
+use super::solvers::SolveTime;
 use super::spec::CampaignSpec;
+use super::views::CampaignTag;
+use crate::shapes::CampaignState;
 use crate::store::{
     Ask, CampaignRow, Command, Correction, Done, Event, EventKind, Millis, Outcome, Split,
     SplitRow, Standing, Store, StoreError, Tell,
@@ -23,6 +26,12 @@ pub(super) struct CachedCampaign {
     pub(super) id: String,
     pub(super) spec: CampaignSpec,
     state: Mutex<State>,
+    /// Who decides. Whoever solves holds it, for seconds if need be, and takes the state within for
+    /// moments only: reports and the writer need the state, and never wait for the planner.
+    pub(super) planner: Arc<tokio::sync::Mutex<RoundPlanner>>,
+    /// The campaign as it was shown last, with the split that took a search.
+    shown: Mutex<Option<(CampaignTag, Arc<CampaignState>)>>,
+    pub(super) solve_time: SolveTime,
     /// The planner must be made again from the store: what it learnt from was corrected.
     is_outdated: Arc<AtomicBool>,
     /// Held for writing while the counts are read, and for reading from before a transaction until
@@ -39,8 +48,13 @@ const LOOK_ELSEWHERE: Millis = 1000;
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) row: CampaignRow,
-    pub(super) planner: RoundPlanner,
     pub(super) standing: Standing,
+    unseen: Unseen,
+    /// The version of the counts that the planner was made again from: what came before it has
+    /// learnt.
+    rebuilt_from: u64,
+    /// Round ids that were taken for a split that was not found.
+    spare: Option<Range<u64>>,
     /// When the counts were read from a store that others write to as well.
     pub(super) read_at: Millis,
     pub(super) rounds: OpenRounds,
@@ -53,6 +67,28 @@ pub(super) struct State {
     learns_from_order: bool,
     is_outdated: Arc<AtomicBool>,
 }
+
+/// What the planner has not learnt yet.
+#[derive(Debug, Default)]
+pub(super) struct Unseen {
+    /// Everything, from the counts.
+    is_recount_due: bool,
+    outcomes: Vec<UnseenOutcome>,
+    /// A round that was handed out elsewhere.
+    round: Option<Arc<SplitRow>>,
+}
+
+#[derive(Debug)]
+struct UnseenOutcome {
+    task: usize,
+    spend: f64,
+    outcome: Outcome,
+    /// The version of the counts that it made.
+    version: u64,
+}
+
+/// As many outcomes as this are learnt one by one; more by the counts, where these suffice.
+const MOST_UNSEEN: usize = 4096;
 
 /// Events read at once.
 const PAGE: usize = 10_000;
@@ -67,7 +103,7 @@ impl CachedCampaign {
         spec: CampaignSpec,
         now: Millis,
     ) -> Result<Self, StoreError> {
-        let (planner, standing, last) = learnt(store, &row.id, &spec)?;
+        let (Learnt { planner, .. }, standing, last) = learnt(store, &row.id, &spec)?;
         let rounds = OpenRounds::new(store.open_rounds(&row.id, now)?);
         let id = row.id.clone();
         let learns_from_order = !spec.learner.is_count_based();
@@ -75,8 +111,10 @@ impl CachedCampaign {
         let outdated = Arc::clone(&is_outdated);
         let state = State {
             row,
-            planner,
             standing,
+            unseen: Unseen::default(),
+            rebuilt_from: 0,
+            spare: None,
             read_at: now,
             rounds,
             looked_elsewhere: now,
@@ -85,7 +123,16 @@ impl CachedCampaign {
             learns_from_order,
             is_outdated: outdated,
         };
-        Ok(Self { id, spec, state: Mutex::new(state), is_outdated, reading: RwLock::new(()) })
+        Ok(Self {
+            id,
+            state: Mutex::new(state),
+            planner: Arc::new(tokio::sync::Mutex::new(planner)),
+            shown: Mutex::default(),
+            solve_time: SolveTime::expected(&spec.problem),
+            spec,
+            is_outdated,
+            reading: RwLock::new(()),
+        })
     }
 
     /// Whether the planner must be made again, to be asked without waiting for the state.
@@ -121,21 +168,20 @@ impl CachedCampaign {
         let last = last.filter(|last| last.rounds.start > known);
         if state.learns_from_order {
             // Where somebody else's things belong only the store knows.
-            let is_behind = standing != state.standing || last.is_some();
-            drop(state);
-            if is_behind {
-                self.learn_again(store)?;
+            if standing != state.standing || last.is_some() {
+                state.invalidate();
             }
-            self.state().read_at = now;
+            state.read_at = now;
             return Ok(());
         }
         if standing != state.standing {
-            set_counts(&mut state.planner, &standing).map_err(|error| damaged(&self.id, &error))?;
+            state.unseen.recount();
             state.standing = standing;
         }
         if let Some(last) = last {
-            replay_round(&mut state.planner, &last).map_err(|error| damaged(&self.id, &error))?;
-            state.last = Some(Arc::new(last));
+            let last = Arc::new(last);
+            state.unseen.round = Some(Arc::clone(&last));
+            state.last = Some(last);
         }
         state.read_at = now;
         Ok(())
@@ -163,18 +209,89 @@ impl CachedCampaign {
     }
 
     /// Makes the planner again from the store.
-    pub(super) fn rebuild(&self, store: &dyn Store) -> Result<(), StoreError> {
-        let _alone = self.reading.write().unwrap_or_else(PoisonError::into_inner);
-        self.learn_again(store)
+    pub(super) fn rebuild(
+        &self,
+        planner: &mut RoundPlanner,
+        store: &dyn Store,
+    ) -> Result<(), StoreError> {
+        if store.is_shared() {
+            // What others write belongs among what is written here: nobody writes meanwhile.
+            let _alone = self.reading.write().unwrap_or_else(PoisonError::into_inner);
+            let (learnt, standing, last) = learnt(store, &self.id, &self.spec)?;
+            let mut state = self.state();
+            (*planner, state.standing, state.last) = (learnt.planner, standing, last);
+            (state.unseen, state.rebuilt_from) = (Unseen::default(), learnt.version);
+            state.is_outdated.store(false, Ordering::Release);
+            return Ok(());
+        }
+        // What is corrected from here on makes it outdated again.
+        self.is_outdated.store(false, Ordering::Release);
+        let rebuilt = learnt(store, &self.id, &self.spec);
+        let (learnt, _, last) = rebuilt.inspect_err(|_| self.state().invalidate())?;
+        *planner = learnt.planner;
+        let mut state = self.state();
+        state.last = last;
+        if state.learns_from_order {
+            // The store is written to in one order, and the memory follows in the same.
+            state.rebuilt_from = learnt.version;
+        } else {
+            state.unseen.recount();
+        }
+        Ok(())
     }
 
-    /// For whoever keeps others from following the store meanwhile.
-    fn learn_again(&self, store: &dyn Store) -> Result<(), StoreError> {
-        let (planner, standing, last) = learnt(store, &self.id, &self.spec)?;
-        let mut state = self.state();
-        (state.planner, state.standing, state.last) = (planner, standing, last);
-        state.is_outdated.store(false, Ordering::Release);
-        Ok(())
+    /// Lets the planner learn what it has not, if it has nothing else to do: what waits for it must
+    /// not grow for ever.
+    pub(super) fn relieve(&self, state: &mut State) {
+        if state.unseen.outcomes.len() < MOST_UNSEEN {
+            return;
+        }
+        if !state.learns_from_order {
+            state.unseen.recount();
+        } else if let Ok(mut planner) = self.planner.try_lock()
+            && state.take_unseen().teach(&mut planner).is_err()
+        {
+            state.invalidate();
+        }
+    }
+
+    /// The campaign as it was shown last, if nothing has changed since.
+    pub(super) fn shown(&self, tag: CampaignTag) -> Option<Arc<CampaignState>> {
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = shown.as_ref().filter(|(shown, _)| *shown == tag && !self.is_outdated());
+        same.map(|(_, state)| Arc::clone(state))
+    }
+
+    pub(super) fn set_shown(&self, tag: CampaignTag, state: &Arc<CampaignState>) {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        *shown = Some((tag, Arc::clone(state)));
+    }
+}
+
+impl Unseen {
+    /// Everything is to be learnt from the counts.
+    fn recount(&mut self) {
+        self.is_recount_due = true;
+        self.outcomes = Vec::new();
+    }
+}
+
+/// What a planner is to learn, taken out of the state.
+#[derive(Debug)]
+pub(super) struct Lesson {
+    counts: Option<(Vec<u64>, Vec<u64>)>,
+    unseen: Unseen,
+}
+
+impl Lesson {
+    pub(super) fn teach(self, planner: &mut RoundPlanner) -> Result<(), CampaignError> {
+        if let Some((completions, sums)) = self.counts {
+            planner.set_counts(&completions, &sums)?;
+        }
+        for UnseenOutcome { task, spend, outcome, .. } in self.unseen.outcomes {
+            planner.observe(task, spend, observed(outcome))?;
+        }
+        self.unseen.round.map_or(Ok(()), |round| replay_round(planner, &round))
     }
 }
 
@@ -217,11 +334,54 @@ impl State {
         self.last.as_ref().map_or(1, |last| last.rounds.end)
     }
 
-    /// The split that was decided last. As long as nothing is learnt it is the same again, and is
-    /// kept once.
-    pub(super) fn decided(&self, budget: f64, available: Option<Vec<bool>>) -> Arc<Split> {
-        let (Allocation { spend, success, .. }, index) =
-            (self.planner.last(), self.planner.weights());
+    /// What the planner has not learnt yet, for it to learn.
+    pub(super) fn take_unseen(&mut self) -> Lesson {
+        let mut unseen = std::mem::take(&mut self.unseen);
+        unseen.outcomes.retain(|outcome| outcome.version > self.rebuilt_from);
+        Lesson { counts: unseen.is_recount_due.then(|| counts(&self.standing)), unseen }
+    }
+
+    /// Round ids, first those that were taken before and not used.
+    pub(super) fn take_ids<E>(
+        &mut self,
+        count: u32,
+        lease: impl FnOnce(u32) -> Result<Range<u64>, E>,
+    ) -> Result<Range<u64>, E> {
+        let count = u64::from(count);
+        let Some(spare) = self.spare.take() else { return lease(count as u32) };
+        let left = spare.end - spare.start;
+        if left >= count {
+            let ids = spare.start..spare.start + count;
+            self.spare = (left > count).then_some(ids.end..spare.end);
+            return Ok(ids);
+        }
+        // Only this process takes ids of this campaign, so these follow the others.
+        lease((count - left) as u32).map(|more| spare.start..more.end)
+    }
+
+    /// Counts rounds as handed out while their split is searched for.
+    pub(super) fn reserve(&mut self, rounds: &Range<u64>) {
+        self.on_their_way += rounds.end - rounds.start;
+    }
+
+    /// No split was found for these rounds: they can be handed out later.
+    pub(super) fn give_back(&mut self, rounds: Range<u64>, is_shared: bool) {
+        self.on_their_way -= rounds.end - rounds.start;
+        if !is_shared {
+            let end = self.spare.take().map_or(rounds.end, |spare| spare.end);
+            self.spare = Some(rounds.start..end);
+        }
+    }
+
+    /// The split that the planner has decided. As long as nothing is learnt it is the same again,
+    /// and is kept once.
+    pub(super) fn decided(
+        &self,
+        planner: &RoundPlanner,
+        budget: f64,
+        available: Option<Vec<bool>>,
+    ) -> Arc<Split> {
+        let (Allocation { spend, success, .. }, index) = (planner.last(), planner.weights());
         let is_same = |split: &Split| {
             split.budget.to_bits() == budget.to_bits()
                 && split.available == available
@@ -245,9 +405,9 @@ impl State {
         }
     }
 
-    /// Takes up a split that is about to be handed out.
+    /// Takes up a split that is about to be handed out, for rounds that were
+    /// [reserved](Self::reserve).
     pub(super) fn keep(&mut self, split: &Arc<SplitRow>) {
-        self.on_their_way += split.rounds.end - split.rounds.start;
         self.rounds.hand_out(split);
         self.last = Some(Arc::clone(split));
     }
@@ -282,9 +442,10 @@ impl State {
             self.standing.tasks[task].add(item.outcome, item.expected);
             self.standing.version += 1;
             self.standing.late += u64::from(tell.is_late);
-            let spend = split.as_ref().map_or(0.0, |split| split.split.spend[task]);
-            if self.planner.observe(task, spend, observed(item.outcome)).is_err() {
-                self.invalidate();
+            if !self.unseen.is_recount_due {
+                let spend = split.as_ref().map_or(0.0, |split| split.split.spend[task]);
+                let (outcome, version) = (item.outcome, self.standing.version);
+                self.unseen.outcomes.push(UnseenOutcome { task, spend, outcome, version });
             }
         }
     }
@@ -292,8 +453,10 @@ impl State {
     fn corrected(&mut self, correction: &Correction, from: Outcome) {
         self.standing.tasks[correction.task as usize].correct(from, correction.to);
         self.standing.version += 1;
-        if set_counts(&mut self.planner, &self.standing).is_err() {
+        if self.learns_from_order {
             self.invalidate();
+        } else {
+            self.unseen.recount();
         }
     }
 }
@@ -313,10 +476,21 @@ fn observed(outcome: Outcome) -> Observed {
     }
 }
 
+/// Completions, and the sums of their rewards.
+fn counts(standing: &Standing) -> (Vec<u64>, Vec<u64>) {
+    standing.tasks.iter().map(|count| (count.completions, count.reward_sum)).unzip()
+}
+
 fn set_counts(planner: &mut RoundPlanner, standing: &Standing) -> Result<(), CampaignError> {
-    let completions: Vec<u64> = standing.tasks.iter().map(|count| count.completions).collect();
-    let sums: Vec<u64> = standing.tasks.iter().map(|count| count.reward_sum).collect();
+    let (completions, sums) = counts(standing);
     Ok(planner.set_counts(&completions, &sums)?)
+}
+
+/// A planner that has learnt everything up to a version of the counts.
+#[derive(Debug)]
+struct Learnt {
+    planner: RoundPlanner,
+    version: u64,
 }
 
 fn damaged(campaign: &str, error: &CampaignError) -> StoreError {
@@ -332,32 +506,35 @@ fn learnt(
     store: &dyn Store,
     id: &str,
     spec: &CampaignSpec,
-) -> Result<(RoundPlanner, Standing, Option<Arc<SplitRow>>), StoreError> {
+) -> Result<(Learnt, Standing, Option<Arc<SplitRow>>), StoreError> {
     let (standing, last) = (store.standing(id)?, store.last_split(id)?.map(Arc::new));
     let mut planner = spec.planner().map_err(|error| damaged(id, &error))?;
+    let mut version = standing.version;
     if spec.learner.is_count_based() {
         set_counts(&mut planner, &standing).map_err(|error| damaged(id, &error))?;
     }
     // The guards compare with what each task had when it was last there.
     let has_all = last.as_ref().is_none_or(|last| last.split.available.is_none());
     if !spec.learner.is_count_based() || (!spec.guards.is_empty() && !has_all) {
-        replay(store, id, spec, &mut planner)?;
+        version = replay(store, id, spec, &mut planner)?;
     } else if let Some(last) = &last {
         replay_round(&mut planner, last).map_err(|error| damaged(id, &error))?;
     }
-    Ok((planner, standing, last))
+    Ok((Learnt { planner, version }, standing, last))
 }
 
 /// Lets everything happen again; what was corrected as if it had been told so.
 ///
 /// A split was decided before it was written, so what was written in between came after the
 /// decision: the number of outcomes that the split knew of says where it belongs.
+///
+/// Returns the version of the counts that it has come to.
 fn replay(
     store: &dyn Store,
     id: &str,
     spec: &CampaignSpec,
     planner: &mut RoundPlanner,
-) -> Result<(), StoreError> {
+) -> Result<u64, StoreError> {
     let mut corrected: HashMap<(u64, u32), Outcome> = HashMap::new();
     let mut splits: BTreeMap<u64, SplitRow> = BTreeMap::new();
     let page = PAGE.min(PAGE_TASKS / spec.problem.tasks().len().max(1)).max(1);
@@ -398,7 +575,8 @@ fn replay(
             _ => Ok(()),
         }
     })?;
-    decided.try_for_each(|row| replay_round(planner, row)).map_err(|error| damaged(id, &error))
+    decided.try_for_each(|row| replay_round(planner, row)).map_err(|error| damaged(id, &error))?;
+    Ok(version)
 }
 
 /// A round was handed out like this.

@@ -153,6 +153,10 @@ pub struct ServiceMetrics {
     pub conflicts: u64,
     /// Batches that the store could not write.
     pub store_failures: u64,
+    /// Jobs refused because too many waited for the store.
+    pub queue_full: u64,
+    /// Requests that were not answered because no split was found in time.
+    pub unsolved: u64,
     /// Campaigns in memory.
     pub campaigns: Vec<CampaignMetrics>,
 }

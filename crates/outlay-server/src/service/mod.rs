@@ -10,6 +10,8 @@ mod campaign_cache;
 mod metrics;
 mod open_rounds;
 mod pages;
+mod preview;
+pub(crate) mod solvers;
 mod spec;
 mod tell;
 mod views;
@@ -18,9 +20,12 @@ mod write_queue;
 pub use metrics::{CampaignMetrics, Histogram, ServiceMetrics};
 pub use pages::CurvePart;
 pub(crate) use spec::{check_amount, read_problem};
+pub use views::CampaignTag;
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
+
+use tokio::sync::Semaphore;
 
 use crate::clock::Clock;
 use crate::error::{ApiError, ErrorCode};
@@ -32,6 +37,7 @@ use crate::store::{
 };
 use campaign_cache::CachedCampaign;
 use metrics::Counters;
+use solvers::{Lane, QUICK_TASKS, Solvers, WhenAbandoned};
 use spec::CampaignSpec;
 use write_queue::{Answer, GroupCommit, WriteError};
 
@@ -48,6 +54,9 @@ struct Shared {
     limits: Limits,
     queue: GroupCommit,
     counters: Arc<Counters>,
+    solvers: Solvers,
+    /// Campaigns that are read from the store at the same time: each may take a processor a while.
+    loads: Semaphore,
     campaigns: RwLock<HashMap<String, Arc<CachedCampaign>>>,
     /// Campaigns that were in the store at the start.
     found: u64,
@@ -56,6 +65,8 @@ struct Shared {
 /// Campaign ids are at most this long.
 pub const MOST_ID_BYTES: usize = 128;
 const PAGE: usize = 1000;
+/// Campaigns that are read from the store at the same time.
+const LOADS: usize = 2;
 
 impl CampaignService {
     /// Opens a service over a store, and starts the threads that write to it.
@@ -70,9 +81,18 @@ impl CampaignService {
         let counters = Arc::new(Counters::new());
         let queue = GroupCommit::open(&store, &counters, limits.queue, limits.batch);
         let found = count_campaigns(store.as_ref())?;
-        let campaigns = RwLock::new(HashMap::new());
         Ok(Self {
-            shared: Arc::new(Shared { store, clock, limits, queue, counters, campaigns, found }),
+            shared: Arc::new(Shared {
+                solvers: Solvers::new(limits.solve_timeout),
+                loads: Semaphore::new(LOADS),
+                campaigns: RwLock::new(HashMap::new()),
+                store,
+                clock,
+                limits,
+                queue,
+                counters,
+                found,
+            }),
         })
     }
 
@@ -108,9 +128,9 @@ impl CampaignService {
         id: &str,
         request: NewCampaign,
         token: &str,
-    ) -> Result<(CampaignState, bool), ApiError> {
+    ) -> Result<(Arc<CampaignState>, bool), ApiError> {
         check_id(id)?;
-        let spec = CampaignSpec::new(&request, self.limits())?;
+        let (spec, request) = self.check_request(request).await?;
         if self.shared.found + self.shared.counters.campaigns() >= self.limits().campaigns as u64
             && self.read(id, |store, id| store.campaign(&id)).await?.is_none()
         {
@@ -145,13 +165,17 @@ impl CampaignService {
         Ok((self.campaign(id).await?, is_new))
     }
 
-    /// A campaign as it stands.
-    ///
-    /// # Errors
-    /// If there is none of this id.
-    pub async fn campaign(&self, id: &str) -> Result<CampaignState, ApiError> {
-        let cached = self.fresh(id).await?;
-        views::campaign(&cached, self.now(), self.store().is_shared())
+    /// Builds the campaign that is asked for, to see whether it can be.
+    async fn check_request(
+        &self,
+        request: NewCampaign,
+    ) -> Result<(CampaignSpec, NewCampaign), ApiError> {
+        let tasks = request.problem["task"].as_array().map_or(0, Vec::len);
+        let limits = self.limits().clone();
+        let check = move |_: &_| CampaignSpec::new(&request, &limits).map(|spec| (spec, request));
+        let lane = if tasks <= QUICK_TASKS { Lane::Quick } else { Lane::Slow };
+        let solvers = &self.shared.solvers;
+        solvers.run(lane, solvers.deadline(), WhenAbandoned::Finish, check).await?
     }
 
     /// Pauses a campaign, opens it again or closes it, if its version is still `version`.
@@ -164,7 +188,7 @@ impl CampaignService {
         change: CampaignChange,
         version: u64,
         token: &str,
-    ) -> Result<CampaignState, ApiError> {
+    ) -> Result<Arc<CampaignState>, ApiError> {
         let cached = self.cached(id).await?;
         let change = StatusChange {
             campaign: id.to_owned(),
@@ -223,6 +247,8 @@ impl CampaignService {
             campaigns.values().map(|cached| views::metrics(cached, now, is_shared)).collect();
         ServiceMetrics {
             queue_depth: self.shared.queue.depth(),
+            queue_full: self.shared.queue.refused(),
+            unsolved: self.shared.solvers.shed(),
             campaigns,
             ..self.shared.counters.read()
         }
@@ -254,12 +280,24 @@ impl CampaignService {
         })
     }
 
+    fn in_memory(&self, id: &str) -> Option<Arc<CachedCampaign>> {
+        let campaigns = self.shared.campaigns.read().unwrap_or_else(PoisonError::into_inner);
+        campaigns.get(id).map(Arc::clone)
+    }
+
     /// The campaign in memory, from the store if it is not there yet.
     async fn cached(&self, id: &str) -> Result<Arc<CachedCampaign>, ApiError> {
-        if let Some(cached) =
-            self.shared.campaigns.read().unwrap_or_else(PoisonError::into_inner).get(id)
-        {
-            return Ok(Arc::clone(cached));
+        if let Some(cached) = self.in_memory(id) {
+            return Ok(cached);
+        }
+        let _permit = self
+            .shared
+            .loads
+            .acquire()
+            .await
+            .map_err(|error| ApiError::new(ErrorCode::Internal, error.to_string()))?;
+        if let Some(cached) = self.in_memory(id) {
+            return Ok(cached);
         }
         let now = self.now();
         let loaded = self
@@ -275,10 +313,7 @@ impl CampaignService {
     /// The campaign with counts that are recent enough.
     async fn fresh(&self, id: &str) -> Result<Arc<CachedCampaign>, ApiError> {
         let cached = self.cached(id).await?;
-        if cached.is_outdated() {
-            let again = Arc::clone(&cached);
-            self.read(id, move |store, _| again.rebuild(store)).await?;
-        } else if self.store().is_shared() {
+        if self.store().is_shared() && !cached.is_outdated() {
             let (now, read_at) = (self.now(), cached.state().read_at);
             if (0..self.limits().staleness_ms).contains(&(now - read_at)) {
                 return Ok(cached);

@@ -119,12 +119,13 @@ impl CampaignService {
     pub async fn rounds(&self, id: &str, after: u64, limit: usize) -> Result<RoundList, ApiError> {
         let (cached, now) = (self.cached(id).await?, self.now());
         let limit = self.page_of(&cached, limit);
-        let mut page = self.read(id, move |store, id| store.rounds(&id, after, limit + 1)).await?;
-        let next = last_before_more(&mut page, limit).map(|row| row.round);
-        Ok(RoundList {
-            rounds: page.iter().map(|row| views::round(&cached.spec, row, now)).collect(),
-            next,
-        })
+        let page = move |store: &dyn Store, id: String| {
+            let mut page = store.rounds(&id, after, limit + 1)?;
+            let next = last_before_more(&mut page, limit).map(|row| row.round);
+            let rounds = page.iter().map(|row| views::round(&cached.spec, row, now)).collect();
+            Ok(RoundList { rounds, next })
+        };
+        self.read(id, page).await
     }
 
     /// What happened, in order, after `after`.
@@ -134,12 +135,13 @@ impl CampaignService {
     pub async fn events(&self, id: &str, after: u64, limit: usize) -> Result<EventList, ApiError> {
         let cached = self.cached(id).await?;
         let limit = self.page_of(&cached, limit);
-        let mut page = self.read(id, move |store, id| store.events(&id, after, limit + 1)).await?;
-        let next = last_before_more(&mut page, limit).map(|event| event.seq);
-        Ok(EventList {
-            events: page.into_iter().map(|event| views::event(&cached.spec, event)).collect(),
-            next,
-        })
+        let page = move |store: &dyn Store, id: String| {
+            let mut page = store.events(&id, after, limit + 1)?;
+            let next = last_before_more(&mut page, limit).map(|event| event.seq);
+            let events = page.into_iter().map(|event| views::event(&cached.spec, event)).collect();
+            Ok(EventList { events, next })
+        };
+        self.read(id, page).await
     }
 
     /// The curves as points at equal distances, from nothing to the largest spend.

@@ -1,41 +1,93 @@
 //! What is kept, as the API shows it.
 
-use outlay::campaign::GuardReport;
+use outlay::campaign::{CampaignError, GuardReport, RoundPlanner};
 use outlay::feedback::Reward;
 
-use super::campaign_cache::CachedCampaign;
+use super::campaign_cache::{CachedCampaign, State};
 use super::metrics::CampaignMetrics;
 use super::spec::CampaignSpec;
 use crate::clock::rfc3339;
-use crate::error::{ApiError, ErrorCode};
 use crate::shapes::{
     CampaignState, CampaignSummary, EventEntry, GuardsState, Happening, RoundState, RoundStatus,
     RoundTask, Rounds, TaskResult, TaskSpend, TaskState,
 };
-use crate::store::{CampaignRow, Event, EventKind, Millis, Outcome, RoundRow, SplitRow};
+use crate::store::{
+    CampaignRow, CampaignStatus, Event, EventKind, Millis, Outcome, RoundRow, SplitRow, Standing,
+};
 
 fn shares(billionths: u64) -> f64 {
     billionths as f64 / Reward::UNITS as f64
 }
 
 /// How old the counts are.
-fn age(read_at: Millis, now: Millis, is_shared: bool) -> u64 {
+pub(super) fn age(read_at: Millis, now: Millis, is_shared: bool) -> u64 {
     if is_shared { u64::try_from(now - read_at).unwrap_or(0) } else { 0 }
+}
+
+/// What a campaign looks like changes only with this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CampaignTag {
+    version: u64,
+    rounds: u64,
+    stats_version: u64,
+    open_rounds: u64,
+    next_round: u64,
+}
+
+/// The part of it that clients see: an `ETag` without its quotes.
+impl std::fmt::Display for CampaignTag {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { version, rounds, stats_version, open_rounds, .. } = self;
+        write!(formatter, "{version}.{rounds}.{stats_version}.{open_rounds}")
+    }
+}
+
+pub(super) fn tag(state: &mut State, now: Millis) -> CampaignTag {
+    CampaignTag {
+        version: state.row.version,
+        rounds: state.standing.rounds,
+        stats_version: state.standing.version,
+        open_rounds: state.rounds.count_waiting(now) as u64,
+        next_round: state.next_round(),
+    }
+}
+
+/// What a campaign has counted, at one moment.
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    pub(super) tag: CampaignTag,
+    status: CampaignStatus,
+    created_at: Millis,
+    pub(super) read_at: Millis,
+    standing: Standing,
+}
+
+impl Snapshot {
+    pub(super) fn new(state: &mut State, now: Millis) -> Self {
+        Self {
+            tag: tag(state, now),
+            status: state.row.status,
+            created_at: state.row.created_at,
+            read_at: state.read_at,
+            standing: state.standing.clone(),
+        }
+    }
 }
 
 /// A campaign as it stands, with the split that it would hand out next.
 pub(super) fn campaign(
     cached: &CachedCampaign,
-    now: Millis,
-    is_shared: bool,
-) -> Result<CampaignState, ApiError> {
+    snapshot: Snapshot,
+    planner: &mut RoundPlanner,
+    age: u64,
+) -> Result<CampaignState, CampaignError> {
     let spec = &cached.spec;
-    let mut state = cached.state();
-    let open_rounds = state.rounds.count_waiting(now) as u64;
-    let (spend, success, index) = next_split(spec, &mut state)?;
+    let Snapshot { tag, status, created_at, standing, .. } = snapshot;
+    let next = planner.preview(tag.next_round, spec.problem.budget(), None)?;
+    let (spend, success) = (next.spend.clone(), next.success.clone());
+    let index = (!spec.learner.chooses_allocation()).then(|| planner.weights());
     let most = spec.problem.reward_max();
-    let guards = state.planner.guard_report().map(|report| guards(report, most));
-    let standing = &state.standing;
+    let guards = planner.guard_report().map(|report| guards(report, most));
     let tasks = spec.problem.tasks().iter().zip(&standing.tasks).enumerate().map(
         |(place, (task, count))| TaskState {
             task: task.name().to_owned(),
@@ -45,7 +97,7 @@ pub(super) fn campaign(
             reward_sum: shares(count.reward_sum) * most,
             mean: (count.completions > 0)
                 .then(|| shares(count.reward_sum) * most / count.completions as f64),
-            index: index.as_ref().map(|index| index[place] * most),
+            index: index.map(|index| index[place] * most),
             spend: spend[place],
             success: success[place],
         },
@@ -53,20 +105,20 @@ pub(super) fn campaign(
     let (told, completions, expected) = totals(&standing.tasks);
     Ok(CampaignState {
         id: cached.id.clone(),
-        status: state.row.status,
-        version: state.row.version,
+        status,
+        version: tag.version,
         learner: spec.learner.to_string(),
         horizon: spec.horizon,
         budget: spec.problem.budget(),
         reward_max: most,
-        rounds: standing.rounds,
-        open_rounds,
+        rounds: tag.rounds,
+        open_rounds: tag.open_rounds,
         late: standing.late,
-        stats_version: standing.version,
-        stats_age_ms: age(state.read_at, now, is_shared),
+        stats_version: tag.stats_version,
+        stats_age_ms: age,
         completions_over_expected: (told > 0 && expected > 0)
             .then(|| completions as f64 / shares(expected)),
-        created_at: rfc3339(state.row.created_at),
+        created_at: rfc3339(created_at),
         guards,
         tasks: tasks.collect(),
     })
@@ -83,24 +135,6 @@ fn totals(tasks: &[crate::store::TaskCount]) -> (u64, u64, u64) {
     tasks.iter().fold((0, 0, 0), |(told, completions, expected), count| {
         (told + count.told, completions + count.completions, expected + count.expected)
     })
-}
-
-/// Spends, chances and indices of the split to come.
-type Numbers = (Vec<f64>, Vec<f64>, Option<Vec<f64>>);
-
-fn next_split(
-    spec: &CampaignSpec,
-    state: &mut super::campaign_cache::State,
-) -> Result<Numbers, ApiError> {
-    let has_index = !spec.learner.chooses_allocation();
-    let round = state.next_round();
-    let refused = |error: outlay::campaign::CampaignError| {
-        ApiError::new(ErrorCode::Internal, error.to_string())
-    };
-    let next = state.planner.preview(round, spec.problem.budget(), None).map_err(refused)?;
-    let (spend, success) = (next.spend.clone(), next.success.clone());
-    let index = has_index.then(|| state.planner.weights().to_vec());
-    Ok((spend, success, index))
 }
 
 /// A campaign in a list.

@@ -2,14 +2,14 @@
 //! a timer or for a commit of his own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLockReadGuard};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
 use tokio::sync::oneshot;
 
-use super::batch_queue::{BatchQueue, PushError};
+use super::batch_queue::{BatchQueue, JobSize, PushError};
 use super::campaign_cache::{CachedCampaign, State};
 use super::metrics::Counters;
 use crate::store::{Command, Done, Refusal, Store, StoreError};
@@ -65,6 +65,8 @@ pub(super) struct GroupCommit {
     /// to do.
     at_once: Option<Writer>,
     is_drained: AtomicBool,
+    /// Jobs for which there was no room.
+    refused: AtomicU64,
     failure: Arc<Failure>,
 }
 
@@ -129,7 +131,14 @@ impl GroupCommit {
                 .ok()
         };
         let writers = Mutex::new((0..threads).filter_map(start).collect());
-        Self { line, writers, at_once, is_drained: AtomicBool::new(false), failure }
+        Self {
+            line,
+            writers,
+            at_once,
+            is_drained: AtomicBool::new(false),
+            refused: AtomicU64::new(0),
+            failure,
+        }
     }
 
     /// For a store that is written to at once: what keeps the counts from being read until the
@@ -173,16 +182,24 @@ impl GroupCommit {
             if self.is_drained.load(Ordering::Acquire) {
                 return Err(ended());
             }
-            return Ok(Waiting::Over(writer.write_now(&commands, state)));
+            return Ok(Waiting::Over(writer.write_now(&commands, cached, state)));
         }
         let (reply, answer) = oneshot::channel();
         self.line
-            .push(commands.len(), WriteJob { commands, cached: cached.cloned(), reply })
+            .push(size(&commands), WriteJob { commands, cached: cached.cloned(), reply })
             .map_err(|turned| match turned {
-                PushError::Full => WriteError::Full,
+                PushError::Full => {
+                    self.refused.fetch_add(1, Ordering::Relaxed);
+                    WriteError::Full
+                }
                 PushError::Closed => ended(),
             })?;
         Ok(Waiting::For(answer))
+    }
+
+    /// Jobs for which there was no room.
+    pub(super) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
     }
 
     /// Jobs that wait.
@@ -239,7 +256,9 @@ impl Writer {
                 Err(error) => Err(error.clone()),
             };
             if let Some(cached) = cached {
-                apply_committed(&mut cached.state(), &commands[range], &mine);
+                let mut state = cached.state();
+                apply_committed(&mut state, &commands[range], &mine);
+                cached.relieve(&mut state);
             }
             replies.push((reply, mine));
         }
@@ -255,11 +274,13 @@ impl Writer {
     fn write_now(
         &self,
         commands: &[Command],
+        cached: Option<&Arc<CachedCampaign>>,
         state: Option<&mut State>,
     ) -> Result<Vec<Answer>, StoreError> {
         let answers = self.carry_out(commands);
-        if let Some(state) = state {
+        if let Some((cached, state)) = cached.zip(state) {
             apply_committed(state, commands, &answers);
+            cached.relieve(state);
         }
         answers
     }
@@ -282,6 +303,14 @@ impl Writer {
         }
         answers
     }
+}
+
+fn size(commands: &[Command]) -> JobSize {
+    let rows = |command: &Command| match command {
+        Command::Tell(tell) => tell.items.len(),
+        _ => 1,
+    };
+    JobSize { commands: commands.len(), rows: commands.iter().map(rows).sum() }
 }
 
 /// The memory of a campaign follows the store.

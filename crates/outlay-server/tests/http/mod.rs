@@ -4,6 +4,7 @@ mod api;
 mod auth;
 mod client;
 mod hostile;
+mod isolation;
 mod metrics;
 mod openapi;
 mod same_learner;

@@ -17,6 +17,7 @@ pub(crate) struct Wrapped {
     inner: MemoryStore,
     is_shared: bool,
     apply: Box<Apply>,
+    before_events: Box<dyn Fn() + Send + Sync>,
 }
 
 impl Wrapped {
@@ -24,7 +25,19 @@ impl Wrapped {
         is_shared: bool,
         apply: impl Fn(&MemoryStore, &[Command]) -> Applied + Send + Sync + 'static,
     ) -> Self {
-        Self { inner: MemoryStore::new(), is_shared, apply: Box::new(apply) }
+        Self {
+            inner: MemoryStore::new(),
+            is_shared,
+            apply: Box::new(apply),
+            before_events: Box::new(|| ()),
+        }
+    }
+}
+
+impl Wrapped {
+    /// Calls this before events are read.
+    pub(crate) fn before_events(self, before: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { before_events: Box::new(before), ..self }
     }
 }
 
@@ -85,6 +98,7 @@ impl Store for Wrapped {
     }
 
     fn events(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
+        (self.before_events)();
         self.inner.events(campaign, after, limit)
     }
 

@@ -1,6 +1,9 @@
 //! Guards: limits on how an allocation may differ from the one before. The cost of each guard is
 //! reported with every round.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use serde::{Deserialize, Serialize};
 
 use super::CampaignError;
@@ -140,6 +143,7 @@ pub(super) struct Round<'a> {
     pub(super) budget: f64,
     pub(super) available: Option<&'a [bool]>,
     pub(super) options: &'a Options,
+    pub(super) cancel: Option<&'a Arc<AtomicBool>>,
 }
 
 struct Guarded {
@@ -247,8 +251,9 @@ impl GuardState {
         let mut is_kept = vec![false; base.len()];
         loop {
             let problem = self.problem.with_bounds(&bounds);
-            let allocation =
-                Oracle::new(&problem).allocate(round.weights, round.budget, round.options)?.clone();
+            let mut oracle = Oracle::new(&problem);
+            oracle.set_cancel(round.cancel.cloned());
+            let allocation = oracle.allocate(round.weights, round.budget, round.options)?.clone();
             let least = guards.min_move.unwrap_or(0.0);
             let moves_too_little = |task: &usize| {
                 // A small move is made if the other guards or the problem require it.

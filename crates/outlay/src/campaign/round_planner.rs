@@ -4,6 +4,9 @@
 //! A planner does not track open rounds. A [`Campaign`](super::Campaign) keeps them in memory, the
 //! service in its store.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
 use super::guards::{self, GuardReport, GuardState, Guards};
 use super::{CampaignError, CampaignOptions, GuardError};
 use crate::curve::Curve;
@@ -30,6 +33,7 @@ pub struct RoundPlanner {
     pub(super) oracle: Oracle,
     options: Options,
     always_cold: bool,
+    cancel: Option<Arc<AtomicBool>>,
     weights: Vec<f64>,
     /// An allocation that the learner chose itself.
     pub(super) own: Allocation,
@@ -68,6 +72,7 @@ impl RoundPlanner {
             oracle: Oracle::new(problem),
             options: Options { leftover: problem.leftover(), ..Options::default() },
             always_cold,
+            cancel: None,
             weights: vec![0.0; tasks],
             own: Allocation::empty(tasks),
             guard_state: None,
@@ -103,6 +108,13 @@ impl RoundPlanner {
     /// Starts every later search cold.
     pub(super) fn set_always_cold(&mut self) {
         self.always_cold = true;
+    }
+
+    /// Lets another thread cancel a decision, see [`Oracle::set_cancel`]. The planner must be built
+    /// again after a cancelled one, because the learner may have counted it.
+    pub fn set_cancel(&mut self, cancel: Option<Arc<AtomicBool>>) {
+        self.oracle.set_cancel(cancel.clone());
+        self.cancel = cancel;
     }
 
     /// The numbers that the learner wrote for the last round: weights or an allocation.
@@ -354,8 +366,13 @@ impl RoundPlanner {
     ) -> Result<(), AllocationError> {
         let Some(state) = &mut self.guard_state else { return Ok(()) };
         loop {
-            let round =
-                guards::Round { weights: &self.weights, budget, available, options: &self.options };
+            let round = guards::Round {
+                weights: &self.weights,
+                budget,
+                available,
+                options: &self.options,
+                cancel: self.cancel.as_ref(),
+            };
             state.solve(&round)?;
             if !(self.revises_weights
                 && self.learner.revise_weights(&state.answer.success, &mut self.weights))
@@ -368,6 +385,7 @@ impl RoundPlanner {
             budget,
             available,
             options: &self.options,
+            cancel: self.cancel.as_ref(),
         })?;
         let spend = std::mem::take(&mut state.answer.spend);
         state.set_reference(budget, available, &spend);

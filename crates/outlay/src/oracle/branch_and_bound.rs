@@ -11,6 +11,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
+use std::sync::atomic::{self, AtomicBool};
 
 use super::multiplier::View;
 use super::multiplier::{Relaxation, Relaxed};
@@ -66,10 +67,18 @@ pub(super) struct Tree {
 
 /// The stopping rule.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stop {
+pub(super) struct Stop<'a> {
     /// The absolute gap at which the search stops.
     pub(super) abs_gap: f64,
     pub(super) max_nodes: u64,
+    /// Set by another thread when nobody waits for the result any more.
+    pub(super) cancel: Option<&'a AtomicBool>,
+}
+
+impl Stop<'_> {
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.cancel.is_some_and(|cancel| cancel.load(atomic::Ordering::Relaxed))
+    }
 }
 
 /// The result of the search.
@@ -94,7 +103,7 @@ impl Tree {
         prepared: &mut PreparedProblem,
         relaxation: &mut Relaxation,
         root: Relaxed,
-        stop: Stop,
+        stop: Stop<'_>,
         best: &mut [f64],
         trial: &mut [f64],
     ) -> TreeResult {
@@ -126,7 +135,10 @@ impl Tree {
             root.bound,
         );
         while let Some(open) = self.open.peek().copied() {
-            if open.bound <= found.value + stop.abs_gap || found.nodes >= stop.max_nodes {
+            if open.bound <= found.value + stop.abs_gap
+                || found.nodes >= stop.max_nodes
+                || stop.is_cancelled()
+            {
                 break;
             }
             self.open.pop();

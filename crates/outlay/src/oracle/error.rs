@@ -50,6 +50,9 @@ pub enum AllocationError {
         /// [`AllocationError::MAX_LISTED`].
         largest_lower_bounds: Vec<(String, f64)>,
     },
+    /// The search was cancelled, see [`Oracle::set_cancel`](crate::Oracle::set_cancel).
+    #[error("the search was cancelled")]
+    Cancelled,
     /// The allocation is worth more than its upper bound.
     #[error(
         "the allocation is worth {value}, more than its upper bound {upper_bound}: either a custom \

@@ -51,6 +51,8 @@ pub use error::AllocationError;
 pub use independent_proof::{Proof, prove};
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 
@@ -150,6 +152,7 @@ pub struct Oracle {
     /// The solver of the relaxed problem, if every task is concave and the lower bounds once took
     /// nearly all of the budget.
     relaxed: Option<Box<Oracle>>,
+    cancel: Option<Arc<AtomicBool>>,
     allocation: Allocation,
 }
 
@@ -196,6 +199,7 @@ impl Oracle {
             top_m: TopM::new(&prepared),
             taylor: TaylorSolver::new(&prepared.concave, &prepared.bounds, prepared.min_total()),
             relaxed: None,
+            cancel: None,
             allocation: Allocation::empty(prepared.curves.len()),
             prepared,
             presolve: None,
@@ -206,6 +210,13 @@ impl Oracle {
     /// are bit-identical for any number of threads.
     pub fn use_threads(&mut self, threads: NonZeroUsize) {
         self.prepared.concave.use_threads(threads);
+    }
+
+    /// Lets another thread cancel a call: once `cancel` is true, a search over nodes stops, and the
+    /// call fails with [`AllocationError::Cancelled`]. Fast paths and searches over labels, which
+    /// are short, are completed first.
+    pub fn set_cancel(&mut self, cancel: Option<Arc<AtomicBool>>) {
+        self.cancel = cancel;
     }
 
     /// Discards the state of earlier calls: the next call starts cold.
@@ -312,6 +323,9 @@ impl Oracle {
             self.last_multiplier.map(|price| price * (value_scale / self.prepared.value_scale));
         let outcome =
             if self.black_boxes.is_needed() { self.refine(options)? } else { self.search(options) };
+        if self.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            return Err(AllocationError::Cancelled);
+        }
         // A subnormal multiplier has lost its digits, and proves no more than zero does.
         let multiplier = normal_or_zero(outcome.multiplier);
         self.last_multiplier = Some(multiplier);
@@ -337,6 +351,7 @@ impl Oracle {
         let prepared = &self.prepared;
         let relaxed = self.relaxed.get_or_insert_with(|| Box::new(Self::of(prepared.relaxed())));
         relaxed.reset();
+        relaxed.cancel.clone_from(&self.cancel);
         self.allocation.clone_from(relaxed.allocate(values, budget, options)?);
         Ok(())
     }

@@ -40,7 +40,8 @@ impl Oracle {
             return settled;
         }
         self.prepared.rank_classes();
-        let stop = Stop { abs_gap, max_nodes: options.max_nodes };
+        let cancel = self.cancel.clone();
+        let stop = Stop { abs_gap, max_nodes: options.max_nodes, cancel: cancel.as_deref() };
         let is_mixture = !self.black_boxes.is_needed() && self.mixture.load(&self.prepared);
         if is_mixture {
             return self.close_gap_of_mixture(root, stop, settled, options);
@@ -54,7 +55,7 @@ impl Oracle {
     fn close_gap_of_mixture(
         &mut self,
         root: Relaxed,
-        stop: Stop,
+        stop: Stop<'_>,
         settled: Outcome,
         options: &Options,
     ) -> Outcome {
@@ -82,7 +83,7 @@ impl Oracle {
 
     /// Closes the gap of the first relaxation: a short branch and bound, then a search over the
     /// number of funded S-curves, then the full branch and bound.
-    fn close_gap(&mut self, root: Relaxed, stop: Stop) -> TreeResult {
+    fn close_gap(&mut self, root: Relaxed, stop: Stop<'_>) -> TreeResult {
         let Self { prepared, relaxation, tree, funded_count, best, trial, .. } = self;
         let short = Stop { max_nodes: stop.max_nodes.min(SHORT_SEARCH), ..stop };
         let first = tree.run(prepared, relaxation, root, short, best, trial);

@@ -2,6 +2,7 @@
 
 mod black_box;
 mod brute_force;
+mod cancel;
 mod cardinality;
 mod certificates;
 mod fixtures;

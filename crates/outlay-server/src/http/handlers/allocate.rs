@@ -1,6 +1,7 @@
 //! A one-off problem: the best split, and nothing kept.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use axum::Json;
 use axum::extract::State;
@@ -87,23 +88,21 @@ pub(crate) async fn post(
     State(app): State<Arc<App>>,
     FreeJson(request): FreeJson<AllocateRequest>,
 ) -> Result<Json<AllocateAnswer>, ErrorResponse> {
-    let busy = || ErrorResponse::new(ErrorCode::Busy, "all solvers are at work");
-    let permit = app.solvers.acquire().await.map_err(|_| busy())?;
-    let limits = app.limits().clone();
-    let answer = tokio::task::spawn_blocking(move || solve(&request, &limits)).await;
-    drop(permit);
-    Ok(Json(answer.map_err(|_| {
-        ErrorResponse::new(ErrorCode::Internal, "this is a bug in outlay; please report it")
-    })??))
+    Ok(Json(app.service.solve_once(move |limits, cancel| solve(&request, limits, cancel)).await?))
 }
 
-fn solve(request: &AllocateRequest, limits: &Limits) -> Result<AllocateAnswer, ApiError> {
+fn solve(
+    request: &AllocateRequest,
+    limits: &Limits,
+    cancel: Arc<AtomicBool>,
+) -> Result<AllocateAnswer, ApiError> {
     let problem = read_problem(&request.problem, limits)?;
     let values = values(&problem, request.values.as_ref())?;
     let budget = request.budget.unwrap_or(problem.budget());
     check_amount(budget, "/budget")?;
     let options = Options { leftover: problem.leftover(), ..Options::default() };
     let mut oracle = Oracle::new(&problem);
+    oracle.set_cancel(Some(cancel));
     let best = oracle
         .allocate(&values, budget, &options)
         .map_err(|error| ApiError::new(ErrorCode::BadProblem, error.to_string()))?;
@@ -164,6 +163,10 @@ fn values(
 mod tests {
     use super::*;
 
+    fn solve_now(request: &AllocateRequest, limits: &Limits) -> Result<AllocateAnswer, ApiError> {
+        solve(request, limits, Arc::default())
+    }
+
     fn request(text: &str) -> AllocateRequest {
         serde_json::from_str(text).unwrap()
     }
@@ -174,7 +177,7 @@ mod tests {
 
     #[test]
     fn the_split_is_the_librarys() {
-        let answer = solve(
+        let answer = solve_now(
             &request(&format!(r#"{{"problem": {TWO}, "values": {{"b": 1}}}}"#)),
             &Limits::default(),
         )
@@ -182,7 +185,7 @@ mod tests {
         assert_eq!((answer.value, answer.status.as_str()), (1.5, "optimal"));
         assert!(answer.upper_bound >= 1.5 && answer.gap < 1e-12);
         assert_eq!(answer.tasks.iter().map(|task| task.spend).collect::<Vec<_>>(), [5.0, 5.0]);
-        let less = solve(
+        let less = solve_now(
             &request(&format!(r#"{{"problem": {TWO}, "values": {{"b": 1}}, "budget": 5}}"#)),
             &Limits::default(),
         )
@@ -193,7 +196,7 @@ mod tests {
     #[test]
     fn what_is_wrong_has_a_place() {
         let pointer = |text: &str| {
-            solve(&request(text), &Limits::default()).unwrap_err().pointer.unwrap_or_default()
+            solve_now(&request(text), &Limits::default()).unwrap_err().pointer.unwrap_or_default()
         };
         assert_eq!(pointer(&format!(r#"{{"problem": {TWO}}}"#)), "/problem/task/1");
         assert_eq!(pointer(&format!(r#"{{"problem": {TWO}, "values": {{"c": 1}}}}"#)), "/values/c");
@@ -206,7 +209,7 @@ mod tests {
         assert_eq!(pointer(curve), "/problem/task/0/curve/half_at");
         let few = Limits { tasks: 1, ..Limits::default() };
         assert_eq!(
-            solve(&request(&format!(r#"{{"problem": {TWO}}}"#)), &few).unwrap_err().code,
+            solve_now(&request(&format!(r#"{{"problem": {TWO}}}"#)), &few).unwrap_err().code,
             ErrorCode::TooLarge
         );
     }

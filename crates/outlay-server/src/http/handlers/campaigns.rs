@@ -6,11 +6,12 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
 use utoipa::IntoParams;
 
 use crate::error::{ApiError, ErrorCode};
 use crate::http::App;
+use crate::http::answers::Answers;
 use crate::http::error::{ErrorResponse, ProblemDetails};
 use crate::http::extract::{
     Caller, CampaignId, FreeJson, HasFreePart, QueryParameters, StrictJson,
@@ -57,11 +58,11 @@ pub(crate) async fn put(
         return Ok((
             StatusCode::CREATED,
             [(header::ETAG, tag), (header::LOCATION, place)],
-            Json(state),
+            Json(&*state),
         )
             .into_response());
     }
-    Ok(([(header::ETAG, tag)], Json(state)).into_response())
+    Ok(([(header::ETAG, tag)], Json(&*state)).into_response())
 }
 
 /// Where a campaign stands.
@@ -87,16 +88,24 @@ pub(crate) async fn get(
     CampaignId(id): CampaignId,
     headers: HeaderMap,
 ) -> Result<Response, ErrorResponse> {
-    let state = app.service.campaign(&id).await?;
-    let tag = etag(&state);
-    let head = [
-        (header::ETAG, tag.clone()),
-        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
-    ];
-    if is_known(&headers, &tag) {
-        return Ok((StatusCode::NOT_MODIFIED, head).into_response());
+    let head = |tag: HeaderValue| {
+        [(header::ETAG, tag), (header::CACHE_CONTROL, HeaderValue::from_static("no-cache"))]
+    };
+    // The tag is known without a search for the next split.
+    if headers.contains_key(header::IF_NONE_MATCH)
+        && let Some(tag) = app.service.campaign_tag(&id).await?
+    {
+        let tag = quoted(&tag.to_string());
+        if is_known(&headers, &tag) {
+            return Ok((StatusCode::NOT_MODIFIED, head(tag)).into_response());
+        }
     }
-    Ok((head, Json(state)).into_response())
+    let state = app.service.campaign(&id).await?;
+    let head = head(etag(&state));
+    if !Answers::is_large(state.tasks.len()) {
+        return Ok((head, Json(&*state)).into_response());
+    }
+    Ok((head, app.answers.writer().await?.json(Shared(state)).await?).into_response())
 }
 
 /// Pause, open again or close a campaign.
@@ -127,10 +136,10 @@ pub(crate) async fn patch(
     let service = &app.service;
     let version = match wanted_version(&headers)? {
         Some(version) => version,
-        None => service.campaign(&id).await?.version,
+        None => service.version(&id).await?,
     };
     let state = service.set_status(&id, change, version, &caller.0).await?;
-    Ok(([(header::ETAG, etag(&state))], Json(state)).into_response())
+    Ok(([(header::ETAG, etag(&state))], Json(&*state)).into_response())
 }
 
 /// Campaigns in the order of their ids.
@@ -173,9 +182,9 @@ pub(crate) async fn events(
     State(app): State<Arc<App>>,
     CampaignId(id): CampaignId,
     QueryParameters(page): QueryParameters<Page>,
-) -> Result<Json<EventList>, ErrorResponse> {
-    let limit = page.limit(&app)?;
-    Ok(Json(app.service.events(&id, page.after.unwrap_or(0), limit).await?))
+) -> Result<Response, ErrorResponse> {
+    let (limit, writer) = (page.limit(&app)?, app.answers.writer().await?);
+    writer.json(app.service.events(&id, page.after.unwrap_or(0), limit).await?).await
 }
 
 /// How finely curves are to be drawn.
@@ -211,7 +220,7 @@ pub(crate) async fn curves(
     State(app): State<Arc<App>>,
     CampaignId(id): CampaignId,
     QueryParameters(fineness): QueryParameters<Fineness>,
-) -> Result<Json<CurveList>, ErrorResponse> {
+) -> Result<Response, ErrorResponse> {
     let points = within(fineness.points, 100, app.limits().page, "points")?;
     if points < 2 {
         return Err(ErrorResponse::new(
@@ -220,17 +229,31 @@ pub(crate) async fn curves(
         ));
     }
     let part = CurvePart { points, task: fineness.task, up_to: fineness.up_to };
-    Ok(Json(app.service.curves(&id, part).await?))
+    let writer = app.answers.writer().await?;
+    writer.json(app.service.curves(&id, part).await?).await
+}
+
+/// A state that others look at, too.
+#[derive(Debug)]
+struct Shared(Arc<CampaignState>);
+
+impl Serialize for Shared {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
 }
 
 /// Changes whenever anything does that a client waits for. Only the version is compared when a
 /// change is made.
 fn etag(state: &CampaignState) -> HeaderValue {
-    let tag = format!(
-        "\"{}.{}.{}.{}\"",
+    quoted(&format!(
+        "{}.{}.{}.{}",
         state.version, state.rounds, state.stats_version, state.open_rounds
-    );
-    HeaderValue::from_str(&tag).unwrap_or(HeaderValue::from_static("\"\""))
+    ))
+}
+
+fn quoted(tag: &str) -> HeaderValue {
+    HeaderValue::from_str(&format!("\"{tag}\"")).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
 pub(super) fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 
 use crate::http::App;
+use crate::http::answers::Answers;
 use crate::http::error::{ErrorResponse, ProblemDetails};
 use crate::http::extract::{Caller, CampaignId, IdempotencyKey, QueryParameters, StrictJson};
 use crate::http::parameters::{InCampaign, Page};
@@ -39,9 +41,12 @@ pub(crate) async fn post(
     CampaignId(id): CampaignId,
     IdempotencyKey(key): IdempotencyKey,
     StrictJson(ask): StrictJson<Ask>,
-) -> Result<(StatusCode, Json<Rounds>), ErrorResponse> {
+) -> Result<Response, ErrorResponse> {
     let rounds = app.service.ask(&id, ask, key.as_deref(), &caller.0).await?;
-    Ok((StatusCode::CREATED, Json(rounds)))
+    if !Answers::is_large(rounds.tasks.len()) {
+        return Ok((StatusCode::CREATED, Json(rounds)).into_response());
+    }
+    Ok((StatusCode::CREATED, app.answers.writer().await?.json(rounds).await?).into_response())
 }
 
 /// Rounds in order, with what came back of them.
@@ -62,7 +67,7 @@ pub(crate) async fn list(
     State(app): State<Arc<App>>,
     CampaignId(id): CampaignId,
     QueryParameters(page): QueryParameters<Page>,
-) -> Result<Json<RoundList>, ErrorResponse> {
-    let limit = page.limit(&app)?;
-    Ok(Json(app.service.rounds(&id, page.after.unwrap_or(0), limit).await?))
+) -> Result<Response, ErrorResponse> {
+    let (limit, writer) = (page.limit(&app)?, app.answers.writer().await?);
+    writer.json(app.service.rounds(&id, page.after.unwrap_or(0), limit).await?).await
 }

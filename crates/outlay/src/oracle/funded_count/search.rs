@@ -25,7 +25,7 @@ pub(super) struct Node {
 struct Search<'a> {
     prepared: &'a mut PreparedProblem,
     relaxation: &'a mut Relaxation,
-    stop: Stop,
+    stop: Stop<'a>,
     best: &'a mut [f64],
     trial: &'a mut [f64],
     found: TreeResult,
@@ -55,7 +55,7 @@ impl FundedCount {
         relaxation: &mut Relaxation,
         root: Relaxed,
         found: TreeResult,
-        stop: Stop,
+        stop: Stop<'_>,
         (best, trial): (&mut [f64], &mut [f64]),
     ) -> TreeResult {
         if !(root.multiplier > 0.0 && self.load(prepared)) {
@@ -81,7 +81,7 @@ impl FundedCount {
     }
 
     fn is_exhausted(&self, search: &Search<'_>) -> bool {
-        search.found.nodes + self.used() >= search.stop.max_nodes
+        search.found.nodes + self.used() >= search.stop.max_nodes || search.stop.is_cancelled()
     }
 
     /// Bounds every number of funded tasks, the most promising first. Returns the largest bound of

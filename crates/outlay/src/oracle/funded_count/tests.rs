@@ -72,7 +72,7 @@ fn both(
         node_multiplier: root.multiplier,
         nodes: 1,
     };
-    let stop = Stop { abs_gap: 1e-10 * root.value, max_nodes };
+    let stop = Stop { abs_gap: 1e-10 * root.value, max_nodes, cancel: None };
     let at_root = best.clone();
     let counted =
         FundedCount::default().run(prepared, relaxation, root, first, stop, (best, trial));

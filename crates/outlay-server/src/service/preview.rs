@@ -1,0 +1,147 @@
+//! A campaign as it stands, with the split that it would hand out next.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use outlay::AllocationError;
+use outlay::campaign::{CampaignError, RoundPlanner};
+use tokio::sync::OwnedMutexGuard;
+use tokio::time::Instant as Deadline;
+
+use super::campaign_cache::CachedCampaign;
+use super::solvers::{Lane, Solvers, WhenAbandoned};
+use super::views::{self, CampaignTag, Snapshot};
+use super::{CampaignService, busy};
+use crate::error::{ApiError, ErrorCode};
+use crate::limits::Limits;
+use crate::shapes::CampaignState;
+
+impl CampaignService {
+    /// What a client compares to see whether a campaign has changed; none where others write as
+    /// well and the store must be looked at.
+    ///
+    /// # Errors
+    /// If there is none of this id.
+    pub async fn campaign_tag(&self, id: &str) -> Result<Option<CampaignTag>, ApiError> {
+        let cached = self.fresh(id).await?;
+        let tag = views::tag(&mut cached.state(), self.now());
+        let is_known = !(self.store().is_shared() && cached.is_outdated());
+        Ok(is_known.then_some(tag))
+    }
+
+    /// How often the status of a campaign has changed.
+    ///
+    /// # Errors
+    /// If there is none of this id.
+    pub async fn version(&self, id: &str) -> Result<u64, ApiError> {
+        Ok(self.fresh(id).await?.state().row.version)
+    }
+
+    /// A campaign as it stands. The split is searched for once, until something changes.
+    ///
+    /// # Errors
+    /// If there is none of this id, or no split was found in time.
+    pub async fn campaign(&self, id: &str) -> Result<Arc<CampaignState>, ApiError> {
+        let cached = self.fresh(id).await?;
+        if let Some(shown) = self.shown(&cached) {
+            return Ok(shown);
+        }
+        let deadline = self.solvers().deadline();
+        let planner = self.planner(&cached, deadline).await?;
+        // Somebody else may have searched meanwhile.
+        if let Some(shown) = self.shown(&cached) {
+            return Ok(shown);
+        }
+        let (lane, service) = (cached.solve_time.lane(), self.clone());
+        let search = move |cancel: &_| {
+            let mut planner = planner;
+            planner.set_cancel(Some(Arc::clone(cancel)));
+            let found = service.look_ahead(&cached, &mut planner);
+            planner.set_cancel(None);
+            found
+        };
+        self.solvers().run(lane, deadline, WhenAbandoned::Finish, search).await?
+    }
+
+    /// Solves a problem that is no campaign's, and stops when nobody waits for it any more.
+    pub(crate) async fn solve_once<T: Send + 'static>(
+        &self,
+        solve: impl FnOnce(&Limits, Arc<AtomicBool>) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let limits = self.limits().clone();
+        let solve = move |cancel: &_| solve(&limits, Arc::clone(cancel));
+        let deadline = self.solvers().deadline();
+        self.solvers().run(Lane::Slow, deadline, WhenAbandoned::Cancel, solve).await?
+    }
+
+    pub(super) fn solvers(&self) -> &Solvers {
+        &self.shared.solvers
+    }
+
+    fn shown(&self, cached: &CachedCampaign) -> Option<Arc<CampaignState>> {
+        let (now, is_shared) = (self.now(), self.store().is_shared());
+        let (tag, read_at) = {
+            let mut state = cached.state();
+            (views::tag(&mut state, now), state.read_at)
+        };
+        let shown = cached.shown(tag)?;
+        if !is_shared {
+            return Some(shown);
+        }
+        let stats_age_ms = views::age(read_at, now, is_shared);
+        Some(Arc::new(CampaignState { stats_age_ms, ..CampaignState::clone(&shown) }))
+    }
+
+    /// Whoever decides for a campaign, when it is his turn. What he learnt from may have been
+    /// corrected: then he learns it again.
+    pub(super) async fn planner(
+        &self,
+        cached: &Arc<CachedCampaign>,
+        deadline: Deadline,
+    ) -> Result<OwnedMutexGuard<RoundPlanner>, ApiError> {
+        let turn = Arc::clone(&cached.planner).lock_owned();
+        let mut planner = self.solvers().wait(deadline, turn).await?;
+        if !cached.is_outdated() {
+            return Ok(planner);
+        }
+        let (store, cached) = (Arc::clone(self.store()), Arc::clone(cached));
+        let rebuild = move |_: &_| cached.rebuild(&mut planner, store.as_ref()).map(|()| planner);
+        let rebuilt = self.solvers().run(Lane::Slow, deadline, WhenAbandoned::Finish, rebuild);
+        rebuilt.await?.map_err(|error| busy(&error))
+    }
+
+    fn look_ahead(
+        &self,
+        cached: &CachedCampaign,
+        planner: &mut RoundPlanner,
+    ) -> Result<Arc<CampaignState>, ApiError> {
+        let (now, is_shared) = (self.now(), self.store().is_shared());
+        let (snapshot, lesson) = {
+            let mut state = cached.state();
+            (Snapshot::new(&mut state, now), state.take_unseen())
+        };
+        let (tag, age) = (snapshot.tag, views::age(snapshot.read_at, now, is_shared));
+        let begun = Instant::now();
+        let seen = lesson
+            .teach(planner)
+            .and_then(|()| views::campaign(cached, snapshot, planner, age))
+            .map_err(|error| failed(cached, &error))?;
+        cached.solve_time.set(begun.elapsed());
+        let seen = Arc::new(seen);
+        cached.set_shown(tag, &seen);
+        Ok(seen)
+    }
+}
+
+/// A search that broke off: the learner or the guards may have noted a decision that nobody was
+/// told of.
+pub(super) fn failed(cached: &CachedCampaign, error: &CampaignError) -> ApiError {
+    if !cached.spec.learner.is_count_based() || !cached.spec.guards.is_empty() {
+        cached.state().invalidate();
+    }
+    if matches!(error, CampaignError::Allocation(AllocationError::Cancelled)) {
+        return ApiError::new(ErrorCode::Busy, "the search was cancelled");
+    }
+    ApiError::new(ErrorCode::Internal, error.to_string())
+}

@@ -1,0 +1,253 @@
+//! Where problems are solved: never on the threads that answer requests, a bounded number at the
+//! same time, and not beyond a deadline.
+//!
+//! There are two lanes. What has proved to be quick does not wait behind what is not.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use outlay::curve::Shape;
+use outlay::{Problem, Task};
+use tokio::sync::{Semaphore, oneshot};
+use tokio::time::{Instant, timeout_at};
+
+use crate::error::{ApiError, ErrorCode};
+
+/// What took less than this belongs to the quick lane, in microseconds.
+const QUICK_MICROS: u64 = 10_000;
+/// Problems of concave curves with no more tasks than this are quick: there is nothing to branch on.
+pub(crate) const QUICK_TASKS: usize = 100;
+/// How far slow work stands back, as `nice` counts it.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 10;
+/// Quick ones at the same time.
+const QUICK_PERMITS: usize = 2;
+
+/// Who waits for whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lane {
+    Quick,
+    Slow,
+}
+
+/// How long a problem takes to solve, as far as is known.
+#[derive(Debug)]
+pub(crate) struct SolveTime(AtomicU64);
+
+impl SolveTime {
+    /// Before the first time. What may be hard is taken for hard.
+    pub(crate) fn expected(problem: &Problem) -> Self {
+        let is_concave = |task: &Task| task.curve().shape() == Shape::Concave;
+        let is_quick =
+            problem.tasks().len() <= QUICK_TASKS && problem.tasks().iter().all(is_concave);
+        Self(AtomicU64::new(if is_quick { 0 } else { u64::MAX }))
+    }
+
+    pub(crate) fn set(&self, took: Duration) {
+        self.0.store(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    pub(crate) fn lane(&self) -> Lane {
+        if self.0.load(Ordering::Relaxed) < QUICK_MICROS { Lane::Quick } else { Lane::Slow }
+    }
+}
+
+/// What becomes of work that nobody waits for any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WhenAbandoned {
+    Finish,
+    Cancel,
+}
+
+/// Runs solvers. A permit is held until the solver has returned, whoever still waits for it.
+#[derive(Debug)]
+pub(crate) struct Solvers {
+    quick: Arc<Semaphore>,
+    slow: Arc<Semaphore>,
+    timeout: Duration,
+    shed: AtomicU64,
+}
+
+/// Sets the flag when it is dropped.
+struct CancelOnDrop(Arc<AtomicBool>);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Solvers {
+    /// One core is left to those who answer, if there is more than one.
+    pub(crate) fn new(timeout: Duration) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self {
+            quick: Arc::new(Semaphore::new(QUICK_PERMITS)),
+            slow: Arc::new(Semaphore::new(cores.saturating_sub(1).max(1))),
+            timeout,
+            shed: AtomicU64::new(0),
+        }
+    }
+
+    /// When a request that comes now must be answered.
+    pub(crate) fn deadline(&self) -> Instant {
+        Instant::now() + self.timeout
+    }
+
+    /// Requests that were not answered in time or not begun.
+    pub(crate) fn shed(&self) -> u64 {
+        self.shed.load(Ordering::Relaxed)
+    }
+
+    /// Waits, but not beyond the deadline.
+    pub(crate) async fn wait<T>(
+        &self,
+        deadline: Instant,
+        work: impl Future<Output = T>,
+    ) -> Result<T, ApiError> {
+        timeout_at(deadline, work).await.map_err(|_| self.too_late())
+    }
+
+    /// Does work that takes a processor for a while. The flag that it is given is set when the
+    /// deadline has passed.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        deadline: Instant,
+        when_abandoned: WhenAbandoned,
+        work: impl FnOnce(&Arc<AtomicBool>) -> T + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let permits = match lane {
+            Lane::Quick => &self.quick,
+            Lane::Slow => &self.slow,
+        };
+        let permit = self.wait(deadline, Arc::clone(permits).acquire_owned()).await?;
+        let cancel = Arc::new(AtomicBool::new(false));
+        let given = Arc::clone(&cancel);
+        let (solution, solved) = oneshot::channel();
+        let solve = move || {
+            // Nobody may wait for it any more.
+            let _ = solution.send(work(&given));
+            drop(permit);
+        };
+        match lane {
+            Lane::Quick => drop(tokio::task::spawn_blocking(solve)),
+            Lane::Slow => start_thread(solve)?,
+        }
+        let _cancel_on_drop =
+            (when_abandoned == WhenAbandoned::Cancel).then(|| CancelOnDrop(Arc::clone(&cancel)));
+        match timeout_at(deadline, solved).await {
+            Ok(solved) => solved.map_err(|_| broken()),
+            Err(_) => {
+                cancel.store(true, Ordering::Relaxed);
+                Err(self.too_late())
+            }
+        }
+    }
+
+    fn too_late(&self) -> ApiError {
+        self.shed.fetch_add(1, Ordering::Relaxed);
+        let detail = format!("no split was found within {} s", self.timeout.as_secs_f64());
+        ApiError::new(ErrorCode::Busy, detail)
+            .hint("the problem is hard, or too many are to be solved; try again later")
+    }
+}
+
+/// Slow work gets a thread for itself, which the others go before.
+fn start_thread(work: impl FnOnce() + Send + 'static) -> Result<(), ApiError> {
+    let started = std::thread::Builder::new().name("solver".to_owned()).spawn(move || {
+        // On Linux this is about the thread that calls it. Without it the work is done all the same.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::process::setpriority_process(None, NICE);
+        work();
+    });
+    started.map(drop).map_err(|_| broken())
+}
+
+fn broken() -> ApiError {
+    ApiError::new(ErrorCode::Internal, "this is a bug in outlay; please report it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHORT: Duration = Duration::from_millis(50);
+
+    /// Works until it is cancelled.
+    fn endless(cancel: &Arc<AtomicBool>) {
+        while !cancel.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    #[tokio::test]
+    async fn after_the_deadline_the_work_is_cancelled_and_its_permit_comes_back() {
+        let solvers = Solvers::new(SHORT);
+        let before = solvers.slow.available_permits();
+        let late = solvers.run(Lane::Slow, solvers.deadline(), WhenAbandoned::Finish, endless);
+        assert_eq!(late.await.unwrap_err().code, ErrorCode::Busy);
+        assert_eq!(solvers.shed(), 1);
+        while solvers.slow.available_permits() < before {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_permit_lives_as_long_as_the_work_and_not_as_long_as_the_client() {
+        let solvers = Solvers::new(Duration::from_secs(60));
+        let (let_go, wait) = std::sync::mpsc::channel::<()>();
+        let before = solvers.slow.available_permits();
+        let work = move |_: &Arc<AtomicBool>| wait.recv().unwrap_or_default();
+        let abandoned = solvers.run(Lane::Slow, solvers.deadline(), WhenAbandoned::Finish, work);
+        assert!(tokio::time::timeout(SHORT, abandoned).await.is_err());
+        assert_eq!(solvers.slow.available_permits(), before - 1);
+        drop(let_go);
+        while solvers.slow.available_permits() < before {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn work_that_nobody_waits_for_can_be_cancelled() {
+        let solvers = Solvers::new(Duration::from_secs(60));
+        let before = solvers.slow.available_permits();
+        let abandoned = solvers.run(Lane::Slow, solvers.deadline(), WhenAbandoned::Cancel, endless);
+        assert!(tokio::time::timeout(SHORT, abandoned).await.is_err());
+        while solvers.slow.available_permits() < before {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_quick_does_not_wait_for_what_is_slow() {
+        let solvers = Arc::new(Solvers::new(SHORT));
+        let slow = Arc::clone(&solvers);
+        let slow = tokio::spawn(async move {
+            slow.run(Lane::Slow, slow.deadline(), WhenAbandoned::Finish, endless).await
+        });
+        tokio::task::yield_now().await;
+        let quick = solvers.run(Lane::Quick, solvers.deadline(), WhenAbandoned::Finish, |_| 7);
+        assert_eq!(quick.await.unwrap(), 7);
+        assert!(slow.await.unwrap().is_err());
+    }
+
+    #[test]
+    fn the_lane_goes_by_what_was_measured() {
+        let problem = |curve: &str| {
+            let text = format!(r#"{{"budget": 1, "task": [{{"curve": {{{curve}}}}}]}}"#);
+            let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+            Problem::from_value(&value, &outlay::problem::NoFiles).unwrap()
+        };
+        let hard =
+            SolveTime::expected(&problem(r#""family": "hill", "half_at": 1, "steepness": 9"#));
+        assert_eq!(hard.lane(), Lane::Slow);
+        hard.set(Duration::from_millis(2));
+        assert_eq!(hard.lane(), Lane::Quick);
+        hard.set(Duration::from_secs(2));
+        assert_eq!(hard.lane(), Lane::Slow);
+        let easy = SolveTime::expected(&problem(r#""family": "exponential", "scale": 1"#));
+        assert_eq!(easy.lane(), Lane::Quick);
+    }
+}
