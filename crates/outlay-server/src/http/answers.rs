@@ -26,7 +26,7 @@ const UNIT: usize = 1024;
 /// Large answers that are written at the same time.
 const WRITERS: usize = 2;
 /// For others to read their answers.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(10);
 /// Pieces in which an answer is handed to its connection, which copies what it sends.
 const PIECE: usize = 64 * 1024;
 /// Answers about more tasks than this are large.

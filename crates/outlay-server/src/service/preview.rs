@@ -137,10 +137,12 @@ impl CampaignService {
 /// A search that broke off: the learner or the guards may have noted a decision that nobody was
 /// told of.
 pub(super) fn failed(cached: &CachedCampaign, error: &CampaignError) -> ApiError {
-    if !cached.spec.learner.is_count_based() || !cached.spec.guards.is_empty() {
+    let is_cancelled = matches!(error, CampaignError::Allocation(AllocationError::Cancelled));
+    let notes_decisions = !cached.spec.learner.is_count_based() || !cached.spec.guards.is_empty();
+    if notes_decisions || !is_cancelled {
         cached.state().invalidate();
     }
-    if matches!(error, CampaignError::Allocation(AllocationError::Cancelled)) {
+    if is_cancelled {
         return ApiError::new(ErrorCode::Busy, "the search was cancelled");
     }
     ApiError::new(ErrorCode::Internal, error.to_string())

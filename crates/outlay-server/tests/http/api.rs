@@ -386,3 +386,15 @@ fn figures_count_what_happened() {
     }
     assert!(text.ends_with("# EOF\n"));
 }
+
+#[test]
+fn answers_are_compressed_for_clients_that_ask_for_it() {
+    let service = Running::new();
+    let client = service.client();
+    assert_eq!(client.get("/openapi.json").header("content-encoding"), None);
+    let gzip = [("accept-encoding", "gzip")];
+    let compressed = client.send("GET", "/openapi.json", &gzip, None);
+    assert_eq!((compressed.status, compressed.header("content-encoding")), (200, Some("gzip")));
+    let small = client.send("GET", "/livez", &gzip, None);
+    assert_eq!((small.status, small.header("content-encoding")), (200, None));
+}

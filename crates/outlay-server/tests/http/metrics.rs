@@ -26,6 +26,7 @@ fn they_are_there_and_only_there() {
     let (client, watcher) = (service.client(), service.watcher());
     assert_eq!(client.json("PUT", "/v1/campaigns/shop", CAMPAIGN).status, 201);
     assert_eq!(client.get("/metrics").code(), "no-route");
+    assert_eq!([watcher.get("/livez").status, watcher.get("/readyz").status], [200, 200]);
     let figures = watcher.get("/metrics");
     assert_eq!(figures.status, 200);
     assert!(
