@@ -127,7 +127,7 @@ fn no_connection() -> ErrorResponse {
     ErrorResponse::new(ErrorCode::Busy, detail).with_header(header::CONNECTION, close)
 }
 
-/// The last layer that is added is the first that a request meets.
+/// One layer of several, so that a request's futures are put on the heap once for all of them.
 fn with_middleware(
     app: Arc<App>,
     routes: Router<Arc<App>>,
@@ -136,18 +136,21 @@ fn with_middleware(
 ) -> Router {
     let state = RouterState { app: Arc::clone(&app), routes: Arc::new(table), otherwise };
     let gzip = CompressionLayer::new().gzip(true).compress_when(SizeAbove::new(COMPRESSED_FROM));
-    routes
-        .with_state(Arc::clone(&app))
-        // What is under way when the time is over is finished all the same, see `CampaignService`.
-        .layer(TimeoutLayer::with_status_code(
-            StatusCode::SERVICE_UNAVAILABLE,
-            app.limits().request_timeout,
-        ))
-        .layer(from_fn_with_state(state.clone(), receive))
-        .layer(CatchPanicLayer::custom(panicked))
-        .layer(gzip)
-        .layer(from_fn_with_state(state, observe))
-        .layer(PropagateRequestIdLayer::new(REQUEST_ID))
-        .layer(SetRequestIdLayer::new(REQUEST_ID, MakeId))
-        .layer(map_request(drop_bad_request_id))
+    // What is under way when the time is over is finished all the same, see `CampaignService`.
+    let timeout = TimeoutLayer::with_status_code(
+        StatusCode::SERVICE_UNAVAILABLE,
+        app.limits().request_timeout,
+    );
+    // The first is the outermost.
+    let layers = (
+        map_request(drop_bad_request_id),
+        SetRequestIdLayer::new(REQUEST_ID, MakeId),
+        PropagateRequestIdLayer::new(REQUEST_ID),
+        from_fn_with_state(state.clone(), observe),
+        gzip,
+        CatchPanicLayer::custom(panicked),
+        from_fn_with_state(state, receive),
+        timeout,
+    );
+    routes.with_state(app).layer(layers)
 }

@@ -139,6 +139,13 @@ impl CampaignService {
         key: Option<&Key>,
         token: &str,
     ) -> Result<(Arc<SplitRow>, Waiting), ApiError> {
+        if cached.spec.is_tiny()
+            && !self.store().is_shared()
+            && let Ok(mut planner) = cached.planner.try_lock()
+            && !cached.is_outdated()
+        {
+            return self.decide_here(cached, &mut planner, request, key.cloned(), token);
+        }
         let deadline = self.solvers().deadline();
         let planner = self.planner(cached, deadline).await?;
         let lane = cached.solve_time.lane();

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use outlay::Problem;
 use outlay::campaign::{CampaignError, CampaignOptions, Guards, RoundPlanner};
+use outlay::curve::Shape;
 use outlay::feedback::Feedback;
 use outlay::learner::{LEARNERS, LearnerSpec};
 use outlay::problem::{NoFiles, ProblemErrors};
+use outlay::{Problem, Task};
 
 use crate::error::{ApiError, ErrorCode};
 use crate::limits::{AMOUNTS, Limits};
@@ -24,7 +25,11 @@ pub(super) struct CampaignSpec {
     pub(super) guards: Guards,
     pub(super) expiry: Millis,
     places: HashMap<String, u32>,
+    is_tiny: bool,
 }
+
+/// Concave problems of at most this many tasks take some ten microseconds.
+const TINY_TASKS: usize = 16;
 
 const DEFAULT_EXPIRY_SECONDS: u64 = 24 * 3600;
 /// A century.
@@ -66,14 +71,21 @@ impl CampaignSpec {
             .zip(0..)
             .map(|(task, place)| (task.name().to_owned(), place))
             .collect();
+        let guards = request.guards.unwrap_or_default();
+        let is_concave = |task: &Task| task.curve().shape() == Shape::Concave;
+        let is_tiny = problem.tasks().len() <= TINY_TASKS
+            && problem.tasks().iter().all(is_concave)
+            && learner.is_count_based()
+            && guards.is_empty();
         let spec = Self {
             problem,
             learner,
             horizon,
             seed: request.seed.unwrap_or(1),
-            guards: request.guards.unwrap_or_default(),
+            guards,
             expiry: expiry_seconds as Millis * 1000,
             places,
+            is_tiny,
         };
         spec.planner().map_err(|error| not_made(&error))?;
         Ok(spec)
@@ -90,6 +102,12 @@ impl CampaignSpec {
             always_cold: true,
         };
         RoundPlanner::new(&self.problem, options)
+    }
+
+    /// Whether a split is found in less time than it takes to hand the search to another thread:
+    /// few tasks, nothing to branch on, and a learner that computes an index for each task.
+    pub(super) fn is_tiny(&self) -> bool {
+        self.is_tiny
     }
 
     /// The task of a name.
