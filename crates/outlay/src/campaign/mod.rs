@@ -366,6 +366,9 @@ impl Campaign {
         if !(in_order && self.open.close_fresh(round)) {
             self.open.record_fresh();
             let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
+            if !self.open.is_unreported(place) {
+                return self.observe_rest(place, round, completed);
+            }
             let reported = self.open.report_rest(place, completed);
             reported.map_err(|(task, refusal)| refusal.about(&self.planner.names[task], round))?;
         }

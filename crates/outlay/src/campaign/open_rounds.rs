@@ -233,6 +233,11 @@ impl OpenRounds {
         }
     }
 
+    /// Whether all tasks of a round were available and none of its outcomes was reported.
+    pub(super) fn is_unreported(&self, place: usize) -> bool {
+        self.rounds[place].waiting == self.tasks
+    }
+
     /// The allocation of a round: spends and success probabilities.
     pub(super) fn split(&self, place: usize) -> (&[f64], &[f64]) {
         let record = &self.rounds[place];

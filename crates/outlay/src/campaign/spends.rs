@@ -37,9 +37,39 @@ impl Campaign {
         completed: &[Completion],
     ) -> Result<(), CampaignError> {
         let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
-        let Spends { spent, outcomes } = &mut self.spends;
-        spent.clear();
-        spent.extend_from_slice(self.open.split(place).0);
+        self.spends.spent.clear();
+        self.spends.spent.extend_from_slice(self.open.split(place).0);
+        self.report_rest(place, round, completed)?;
+        let Spends { spent, outcomes } = &self.spends;
+        for (task, (&outcome, &spend)) in outcomes.iter().zip(spent).enumerate() {
+            self.planner.learner.observe_spent(task, spend, outcome);
+        }
+        Ok(())
+    }
+
+    /// As [`Campaign::observe_completed`], for a round in which some outcomes were reported before
+    /// or some tasks were unavailable.
+    pub(super) fn observe_rest(
+        &mut self,
+        place: usize,
+        round: u64,
+        completed: &[Completion],
+    ) -> Result<(), CampaignError> {
+        self.report_rest(place, round, completed)?;
+        for (task, &outcome) in self.spends.outcomes.iter().enumerate() {
+            self.planner.learner.observe(task, outcome);
+        }
+        Ok(())
+    }
+
+    /// Marks all outcomes of a round as reported, and leaves the new ones in the buffer.
+    fn report_rest(
+        &mut self,
+        place: usize,
+        round: u64,
+        completed: &[Completion],
+    ) -> Result<(), CampaignError> {
+        let outcomes = &mut self.spends.outcomes;
         outcomes.clear();
         outcomes.extend(self.open.waits(place).iter().map(|wait| match wait {
             Wait::Open => Outcome::Failed,
@@ -47,11 +77,8 @@ impl Campaign {
         }));
         let reported = self.open.report_rest(place, completed);
         reported.map_err(|(task, refusal)| refusal.about(&self.planner.names[task], round))?;
-        completed
-            .iter()
-            .for_each(|completion| outcomes[completion.task] = Outcome::Done(completion.reward));
-        for (task, (&outcome, &spend)) in outcomes.iter().zip(spent.iter()).enumerate() {
-            self.planner.learner.observe_spent(task, spend, outcome);
+        for completion in completed {
+            outcomes[completion.task] = Outcome::Done(completion.reward);
         }
         Ok(())
     }

@@ -1,8 +1,9 @@
 //! `explore-then-commit`: first each task in turn gets all the weight, then the observed means
 //! decide every later round.
 //!
-//! It explores in the first `rounds` rounds, by default T^(2/3) of them; a task without completions
-//! then has mean 0.
+//! It explores for at least `rounds` rounds, by default T^(2/3), and goes on until `rounds` outcomes
+//! of every task were reported and at least one task was completed. Late outcomes therefore delay
+//! the commitment. A task without completions then has mean 0.
 //!
 //! Guarantee: none for general curves; the usual O(T^(2/3)) if the whole budget completes every
 //! task.
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::counts::Counts;
 use super::{Decision, Learner, LearnerState, RoundContext, StateError};
-use crate::feedback::Outcome;
+use crate::feedback::{Completion, Outcome};
 
 #[derive(Debug, Clone)]
 pub(super) struct ExploreThenCommit {
@@ -24,8 +25,32 @@ pub(super) struct ExploreThenCommit {
 pub struct ExploreThenCommitState {
     #[serde(flatten)]
     counts: Counts,
+    /// The number of reported outcomes of each task. Absent in states of earlier versions, which
+    /// did not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    outcomes: Option<Vec<u64>>,
     /// The means at the end of the exploration.
     committed: Option<Vec<f64>>,
+}
+
+impl ExploreThenCommitState {
+    /// Whether there is enough data to commit after `rounds` rounds of exploration.
+    fn can_commit(&self, rounds: u64) -> bool {
+        let has_outcomes = |outcomes: &Vec<u64>| outcomes.iter().all(|count| *count >= rounds);
+        self.outcomes.as_ref().is_none_or(has_outcomes)
+            && (0..self.counts.tasks()).any(|task| self.counts.completions(task) > 0)
+    }
+
+    fn count_outcome(&mut self, task: usize) {
+        if let Some(outcomes) = &mut self.outcomes {
+            outcomes[task] = outcomes[task].saturating_add(1);
+        }
+    }
+
+    /// The mean observed reward of each task.
+    fn means(&self) -> Vec<f64> {
+        (0..self.counts.tasks()).map(|task| self.counts.mean(task)).collect()
+    }
 }
 
 /// The default number of exploration rounds.
@@ -38,32 +63,47 @@ impl ExploreThenCommit {
     pub(super) fn learner(tasks: usize, rounds: u64) -> Box<dyn Learner> {
         Box::new(Self {
             rounds,
-            state: ExploreThenCommitState { counts: Counts::new(tasks), committed: None },
+            state: ExploreThenCommitState {
+                counts: Counts::new(tasks),
+                outcomes: Some(vec![0; tasks]),
+                committed: None,
+            },
         })
     }
 }
 
 impl Learner for ExploreThenCommit {
     fn decide(&mut self, context: &RoundContext<'_>, numbers: &mut [f64]) -> Decision {
-        if context.round <= self.rounds {
-            let turn = ((context.round - 1) % numbers.len().max(1) as u64) as usize;
-            numbers.fill(0.0);
-            numbers[turn] = 1.0;
-        } else {
-            let counts = &self.state.counts;
-            let means = self
-                .state
-                .committed
-                .get_or_insert_with(|| (0..counts.tasks()).map(|task| counts.mean(task)).collect());
-            numbers.copy_from_slice(means);
+        let state = &mut self.state;
+        let is_explored = context.round > self.rounds;
+        if is_explored && state.committed.is_none() && state.can_commit(self.rounds) {
+            state.committed = Some(state.means());
+        }
+        match state.committed.as_ref().filter(|_| is_explored) {
+            Some(means) => numbers.copy_from_slice(means),
+            None => {
+                let turn = ((context.round - 1) % numbers.len().max(1) as u64) as usize;
+                numbers.fill(0.0);
+                numbers[turn] = 1.0;
+            }
         }
         Decision::Weights
     }
 
     fn observe(&mut self, task: usize, outcome: Outcome) {
-        if let Outcome::Done(reward) = outcome {
+        match outcome {
+            Outcome::Missing => return,
+            Outcome::Done(reward) => self.state.counts.add(task, reward),
+            Outcome::Failed | Outcome::Forgone(_) => {}
+        }
+        self.state.count_outcome(task);
+    }
+
+    fn observe_completed(&mut self, completed: &[Completion]) {
+        for &Completion { task, reward } in completed {
             self.state.counts.add(task, reward);
         }
+        (0..self.state.counts.tasks()).for_each(|task| self.state.count_outcome(task));
     }
 
     fn save(&self) -> LearnerState {
@@ -71,7 +111,7 @@ impl Learner for ExploreThenCommit {
     }
 
     fn load(&mut self, state: &LearnerState) -> Result<(), StateError> {
-        let state = match state {
+        let mut state = match state {
             LearnerState::ExploreThenCommit(state) => state.clone(),
             other => other.read()?,
         };
@@ -83,6 +123,11 @@ impl Learner for ExploreThenCommit {
         if !state.committed.as_ref().is_none_or(fits) {
             return Err(StateError::Means(tasks));
         }
+        if let Some(found) = state.outcomes.as_ref().map(Vec::len).filter(|len| *len != tasks) {
+            return Err(StateError::Length { field: "outcomes", found, tasks });
+        }
+        // Earlier versions committed without data: then every mean is 0, and nothing is funded.
+        state.committed = state.committed.filter(|means| means.iter().any(|mean| *mean > 0.0));
         self.state = state;
         Ok(())
     }
