@@ -45,7 +45,7 @@ fn comes_back(round: u64, task: usize, success: f64, sees_all: bool) -> Entry {
 }
 
 fn options(learner: LearnerSpec) -> CampaignOptions {
-    CampaignOptions { learner: learner.into(), ..CampaignOptions::default() }
+    CampaignOptions { learner: learner.into(), always_cold: true, ..CampaignOptions::default() }
 }
 
 fn every_learner() -> impl Iterator<Item = LearnerSpec> {

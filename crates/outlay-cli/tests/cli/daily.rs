@@ -85,8 +85,12 @@ fn a_loop_through_the_command_line_gives_the_librarys_splits_bit_for_bit() {
         let learner: LearnerSpec = name.parse().unwrap();
         let feedback = learner.entry().feedback;
         let mut campaign = {
-            let options =
-                CampaignOptions { learner: learner.into(), seed: 9, ..CampaignOptions::default() };
+            let options = CampaignOptions {
+                learner: learner.into(),
+                seed: 9,
+                always_cold: true,
+                ..CampaignOptions::default()
+            };
             Campaign::new(&problem, options).unwrap()
         };
         for round in 1..=15 {

@@ -1,5 +1,5 @@
-//! A simulated trace, sent over HTTP: every store hands out the splits that the library decides, to
-//! the last bit.
+//! A simulated trace, sent over HTTP: every store hands out the splits that the library and the
+//! daily loop decide, to the last bit.
 
 use std::sync::Arc;
 
@@ -7,9 +7,11 @@ use outlay::Problem;
 use outlay::campaign::{Campaign, CampaignOptions};
 use outlay::feedback::Feedback;
 use outlay::learner::LEARNERS;
+use outlay::ledger::{Entry, Ledger, Settings};
 use outlay::problem::NoFiles;
 use outlay::random::{Draws, Purpose};
 use outlay_server::limits::Limits;
+use outlay_server::shapes::TaskResult;
 use outlay_server::store::{MemoryStore, SqliteOptions, SqliteStore, Store};
 use serde_json::json;
 
@@ -35,6 +37,13 @@ fn send(client: &Client, learner: &str) {
         },
     )
     .unwrap();
+    let settings = Settings {
+        learner: learner.parse().unwrap(),
+        horizon: Some(HORIZON),
+        seed: 7,
+        ..Settings::default()
+    };
+    let mut daily = Ledger::new(&problem, settings).unwrap();
     let draws = Draws::new(3, Purpose::Completion);
     let place = format!("/v1/campaigns/{learner}");
     let new =
@@ -54,13 +63,23 @@ fn send(client: &Client, learner: &str) {
             split.iter().map(|spend| spend.to_bits()).collect::<Vec<_>>(),
             "{learner} round {round}"
         );
+        let daily_split = daily.next(None, &[]).unwrap().allocation.spend;
+        assert_eq!(
+            daily_split.iter().map(|spend| spend.to_bits()).collect::<Vec<_>>(),
+            split.iter().map(|spend| spend.to_bits()).collect::<Vec<_>>(),
+            "{learner} round {round}, daily loop"
+        );
         let completed = trace::outcomes(&problem, &split, &draws, round);
         // The even split learns from nothing, and is only told that a round is over.
         match learner {
             "uniform" => campaign.observe_gain(round, 0.0).unwrap(),
             _ => campaign.observe_completed(round, &completed).unwrap(),
         }
-        let report = json!({ "results": trace::told(&problem, &completed) });
+        let told = trace::told(&problem, &completed);
+        let entries: Vec<Entry> =
+            (0..).zip(&told).map(|(task, told)| entry(round, task, told)).collect();
+        daily.report(&entries).unwrap();
+        let report = json!({ "results": told });
         assert_eq!(
             client
                 .json("PUT", &format!("{place}/rounds/{round}/feedback"), &report.to_string())
@@ -68,6 +87,10 @@ fn send(client: &Client, learner: &str) {
             200
         );
     }
+}
+
+fn entry(round: u64, task: usize, told: &TaskResult) -> Entry {
+    Entry { round, task, completed: told.completed, reward: told.reward }
 }
 
 fn all_learners(store: Arc<dyn Store>) {

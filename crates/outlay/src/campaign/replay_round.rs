@@ -1,7 +1,6 @@
 //! Replay of issued rounds: a campaign is rebuilt from a record of its rounds and outcomes.
 
 use super::{Campaign, CampaignError};
-use crate::oracle::WarmStart;
 
 impl Campaign {
     /// Replays a round that was issued with this allocation and these success probabilities,
@@ -34,16 +33,5 @@ impl Campaign {
         self.open.open(round, available, own);
         self.round = round;
         Ok(round)
-    }
-
-    /// The warm start of the next search. A rebuilt campaign that [starts from
-    /// it](Campaign::set_warm_start) gives bit-identical allocations.
-    pub(crate) fn warm_start(&self) -> WarmStart {
-        self.planner.oracle.warm_start()
-    }
-
-    /// Sets the warm start of the next search.
-    pub(crate) fn set_warm_start(&mut self, start: &WarmStart) {
-        self.planner.oracle.set_warm_start(start);
     }
 }

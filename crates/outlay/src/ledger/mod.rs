@@ -135,8 +135,16 @@ impl Ledger {
         serde_json::to_value(problem).map_err(|error| LedgerError::Problem(error.into()))?;
         let Settings { learner, horizon, seed, guards } = settings;
         let learner = learner.into();
-        let options =
-            CampaignOptions { learner, horizon, seed, guards, ..CampaignOptions::default() };
+        // Every search starts cold, as in the service: an allocation depends on the record alone.
+        let always_cold = true;
+        let options = CampaignOptions {
+            learner,
+            horizon,
+            seed,
+            guards,
+            always_cold,
+            ..CampaignOptions::default()
+        };
         let campaign = Campaign::new(problem, options)?;
         Ok(Self {
             problem: problem.clone(),

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{Entry, Ledger, LedgerError, RecordError, Report, Round, Settings};
 use crate::campaign::Guards;
-use crate::oracle::WarmStart;
 use crate::problem::{NoFiles, Problem};
 
 /// The version that this library writes.
@@ -23,7 +22,9 @@ struct Document {
     guards: Guards,
     rounds: Vec<RoundRecord>,
     tells: Vec<ReportRecord>,
-    search: WarmStart,
+    /// The warm start of the next search, which earlier versions used and wrote.
+    #[serde(default, rename = "search")]
+    _search: serde::de::IgnoredAny,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -79,7 +80,6 @@ impl Ledger {
                     self.reports.iter().map(|report| json(&self.report_record(report))).collect(),
                 ),
             ),
-            ("search", json(&self.campaign.warm_start())),
         ];
         let fields: Vec<String> =
             fields.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
@@ -163,7 +163,7 @@ impl Document {
             })
         };
         let reports = self.tells.iter().map(report).collect::<Result<Vec<_>, _>>()?;
-        ledger.replay(&rounds, &reports, &self.search)
+        ledger.replay(&rounds, &reports)
     }
 }
 

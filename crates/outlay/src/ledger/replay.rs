@@ -2,7 +2,6 @@
 //! the code that created them.
 
 use super::{Ledger, LedgerError, RecordError, Report, Reported, Round};
-use crate::oracle::WarmStart;
 
 impl Ledger {
     /// Undoes the last [`Ledger::report`] that had new outcomes; later rounds stay issued. Returns
@@ -20,7 +19,7 @@ impl Ledger {
     /// The same ledger with only these reports.
     pub(super) fn replayed(&self, reports: &[Report]) -> Result<Self, LedgerError> {
         let opened = Self::new(&self.problem, self.settings)?;
-        opened.replay(&self.rounds, reports, &self.campaign.warm_start())
+        opened.replay(&self.rounds, reports)
     }
 
     /// Replays rounds and reports in their order.
@@ -28,7 +27,6 @@ impl Ledger {
         mut self,
         rounds: &[Round],
         reports: &[Report],
-        start: &WarmStart,
     ) -> Result<Self, LedgerError> {
         let mut handed_out = 0;
         for report in reports {
@@ -44,7 +42,6 @@ impl Ledger {
             }
         }
         self.replay_rounds(&rounds[handed_out..])?;
-        self.campaign.set_warm_start(start);
         Ok(self)
     }
 
