@@ -358,13 +358,37 @@ pub struct ApiError {
     pub stored: Option<Box<serde_json::Value>>,
 }
 
+/// Letters of a sentence that may quote the request.
+const MOST_DETAIL: usize = 1000;
+/// Letters of a place in the body; its keys are the client's.
+const MOST_POINTER: usize = 300;
+
+/// A text with at most so many letters: requests are not sent back whole.
+fn shortened(mut text: String, most: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(most) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
 impl ApiError {
+    /// With a list of everything that is wrong: places and sentences.
+    #[must_use]
+    pub(crate) fn with_errors(mut self, errors: Vec<(String, String)>) -> Self {
+        let short = |(pointer, message)| {
+            (shortened(pointer, MOST_POINTER), shortened(message, MOST_DETAIL))
+        };
+        self.errors = errors.into_iter().map(short).collect();
+        self
+    }
+
     /// With a sentence that says what exactly.
     #[must_use]
     pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
         Self {
             code,
-            detail: detail.into(),
+            detail: shortened(detail.into(), MOST_DETAIL),
             pointer: None,
             hint: None,
             errors: Vec::new(),
@@ -375,7 +399,7 @@ impl ApiError {
     /// With the place in the body.
     #[must_use]
     pub fn at(mut self, pointer: impl Into<String>) -> Self {
-        self.pointer = Some(pointer.into());
+        self.pointer = Some(shortened(pointer.into(), MOST_POINTER));
         self
     }
 

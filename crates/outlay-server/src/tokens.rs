@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -131,10 +132,15 @@ fn digest(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
 }
 
+/// Letters and digits for so many bytes.
+fn base62_length(bytes: usize) -> usize {
+    (bytes as f64 * 8.0 / 62_f64.log2()).ceil() as usize
+}
+
 /// A number in letters and digits, always as long for as many bytes.
 fn base62(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    let length = (bytes.len() as f64 * 8.0 / 62_f64.log2()).ceil() as usize;
+    let length = base62_length(bytes.len());
     let mut number = bytes.to_vec();
     let mut text = vec![b'0'; length];
     for place in text.iter_mut().rev() {
@@ -186,8 +192,13 @@ impl Known {
 #[derive(Debug)]
 pub struct Tokens {
     store: Arc<dyn Store>,
-    known: RwLock<Arc<HashMap<String, Known>>>,
+    known: Arc<RwLock<Arc<HashMap<String, Known>>>>,
+    /// When the last look for an unknown token began.
+    looked: tokio::sync::Mutex<Option<Instant>>,
 }
+
+/// Between two looks for unknown tokens: whoever guesses tokens does not keep the store busy.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 impl Tokens {
     /// Reads them.
@@ -195,7 +206,7 @@ impl Tokens {
     /// # Errors
     /// If the store cannot be read.
     pub fn load(store: Arc<dyn Store>) -> Result<Self, StoreError> {
-        let tokens = Self { store, known: RwLock::default() };
+        let tokens = Self { store, known: Arc::default(), looked: tokio::sync::Mutex::default() };
         tokens.reload()?;
         Ok(tokens)
     }
@@ -205,17 +216,34 @@ impl Tokens {
     /// # Errors
     /// If the store cannot be read; what was known before stays.
     pub fn reload(&self) -> Result<(), StoreError> {
-        let (rows, before) = (self.store.tokens()?, self.known());
-        let known = |row: TokenRow| {
-            // What was noted here may still be on its way to the store.
-            let noted =
-                before.get(&row.id).map_or(NEVER, |known| known.used_at.load(Ordering::Relaxed));
-            let used_at = AtomicI64::new(row.last_used_at.unwrap_or(NEVER).max(noted));
-            (row.id.clone(), Known { row, used_at })
+        read(self.store.as_ref(), &self.known)
+    }
+
+    /// Looks in the store for a token that is not known here: another process may have made it. The
+    /// looks of all requests together are limited; whoever comes between two of them waits for the
+    /// next one.
+    pub async fn look_up(&self, token: &str) {
+        let asked = Instant::now();
+        let Some(id) = id(token).filter(|id| self.store.is_shared() && !self.is_known(id)) else {
+            return;
         };
-        let known = rows.into_iter().map(known).collect();
-        *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(known);
-        Ok(())
+        let mut looked = self.looked.lock().await;
+        if self.is_known(id) || looked.is_some_and(|looked| looked > asked) {
+            return;
+        }
+        if let Some(looked) = *looked {
+            tokio::time::sleep(LOOK_EVERY.saturating_sub(looked.elapsed())).await;
+        }
+        *looked = Some(Instant::now());
+        let (store, known) = (Arc::clone(&self.store), Arc::clone(&self.known));
+        let found = tokio::task::spawn_blocking(move || read(store.as_ref(), &known)).await;
+        if let Ok(Err(error)) = found {
+            tracing::warn!(error = error.what, "cannot look for a token");
+        }
+    }
+
+    fn is_known(&self, id: &str) -> bool {
+        self.known().contains_key(id)
     }
 
     fn known(&self) -> Arc<HashMap<String, Known>> {
@@ -268,6 +296,31 @@ impl Tokens {
             is_to_be_noted: token.is_to_be_noted(now),
         })
     }
+}
+
+/// Reads all tokens.
+fn read(store: &dyn Store, tokens: &RwLock<Arc<HashMap<String, Known>>>) -> Result<(), StoreError> {
+    let rows = store.tokens()?;
+    let before = Arc::clone(&tokens.read().unwrap_or_else(PoisonError::into_inner));
+    let known = |row: TokenRow| {
+        // What was noted here may still be on its way to the store.
+        let noted =
+            before.get(&row.id).map_or(NEVER, |known| known.used_at.load(Ordering::Relaxed));
+        let used_at = AtomicI64::new(row.last_used_at.unwrap_or(NEVER).max(noted));
+        (row.id.clone(), Known { row, used_at })
+    };
+    let known = rows.into_iter().map(known).collect();
+    *tokens.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(known);
+    Ok(())
+}
+
+/// The public part of a token, if it may be one of ours.
+fn id(token: &str) -> Option<&str> {
+    let (id, secret) = token.strip_prefix(PREFIX)?.strip_prefix('_')?.split_once('_')?;
+    let has_form = |text: &str, bytes: usize| {
+        text.len() == base62_length(bytes) && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    (has_form(id, ID_BYTES) && has_form(secret, SECRET_BYTES)).then_some(id)
 }
 
 /// Whoever holds a good token.

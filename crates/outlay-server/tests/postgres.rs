@@ -407,6 +407,21 @@ fn ids_come_in_blocks_and_go_back_in_the_end() {
 }
 
 #[test]
+fn one_replica_leases_without_gaps() {
+    let Some(database) = Database::new() else { return };
+    let store = database.store();
+    one(&store, create("c", 1)).unwrap();
+    let mut taken: Vec<u64> = std::thread::scope(|scope| {
+        let lease = || (0..200).map(|_| store.lease_rounds("c", 1).unwrap().start);
+        let threads: Vec<_> =
+            (0..16).map(|_| scope.spawn(move || lease().collect::<Vec<_>>())).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    taken.sort_unstable();
+    assert_eq!(taken, (1..=16 * 200).collect::<Vec<_>>());
+}
+
+#[test]
 fn replicas_that_start_together_make_the_tables_once() {
     let Some(database) = Database::new() else { return };
     std::thread::scope(|scope| {
@@ -414,7 +429,7 @@ fn replicas_that_start_together_make_the_tables_once() {
             scope.spawn(|| database.store().health().unwrap());
         }
     });
-    assert_eq!(database.sql("SELECT version FROM outlay_schema"), ["2"]);
+    assert_eq!(database.sql("SELECT version FROM outlay_schema"), ["3"]);
 }
 
 #[test]
@@ -423,11 +438,12 @@ fn tables_of_the_first_form_are_brought_to_the_present_one() {
     drop(database.store());
     // As an earlier outlay would have left them.
     database.sql("ALTER TABLE token DROP COLUMN last_used_at");
+    database.sql("ALTER TABLE outlay_schema DROP COLUMN is_importing");
     database.sql("UPDATE outlay_schema SET version = 1");
     database.sql("INSERT INTO token VALUES ('a', decode(repeat('07', 32), 'hex'), '{read}', NULL, 10, NULL, 20)");
     let tokens = database.store().tokens().unwrap();
     assert_eq!((tokens.len(), tokens[0].revoked_at, tokens[0].last_used_at), (1, Some(20), None));
-    assert_eq!(database.sql("SELECT version FROM outlay_schema"), ["2"]);
+    assert_eq!(database.sql("SELECT version FROM outlay_schema"), ["3"]);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use outlay_server::error::{ApiError, ErrorCode};
 use outlay_server::limits::Limits;
 use outlay_server::service::{CampaignService, CurvePart};
 use outlay_server::shapes::{
-    Ask, CampaignChange, Correction, Feedback, NewCampaign, Rounds, TaskResult, Told,
+    Ask, CampaignChange, Correction, Feedback, NewCampaign, RoundStatus, Rounds, TaskResult, Told,
 };
 use outlay_server::store::{CampaignStatus, MemoryStore, SqliteOptions, SqliteStore, Store};
 use serde_json::json;
@@ -293,6 +293,30 @@ async fn late_feedback_counts_and_expired_rounds_make_room() {
     assert_eq!(world.ask().await.rounds, [5]);
 }
 
+/// The number of open rounds and the list agree wherever the clock goes.
+#[tokio::test]
+async fn rounds_that_have_expired_do_not_wait_again() {
+    let world = World::with("kl-ucb-plus").await;
+    let agree = async |expected: u64| {
+        let open_rounds = world.service.campaign("c").await.unwrap().open_rounds;
+        let list = world.service.rounds("c", 0, 100).await.unwrap().rounds;
+        let listed = list.iter().filter(|round| round.status == RoundStatus::Open).count();
+        assert_eq!((open_rounds, listed as u64), (expected, expected));
+    };
+    world.service.ask("c", Ask { count: Some(3), ..Ask::default() }, None, "").await.unwrap();
+    agree(3).await;
+    world.clock.set(NOW + DAY);
+    agree(0).await;
+    world.clock.set(NOW);
+    agree(0).await;
+    world.service.ask("c", Ask { count: Some(2), ..Ask::default() }, None, "").await.unwrap();
+    agree(2).await;
+    world.clock.set(NOW - DAY / 2);
+    agree(2).await;
+    world.clock.set(NOW + DAY);
+    agree(0).await;
+}
+
 /// A round that had expired before the restart is in nobody's memory; what was spent in it still
 /// counts.
 #[tokio::test]
@@ -413,6 +437,9 @@ async fn campaigns_pause_close_and_end_at_their_horizon() {
     assert_eq!(refused.code, ErrorCode::HorizonExhausted);
     world.ask().await;
     set(CampaignStatus::Closed, 3).await.unwrap();
+    for status in [CampaignStatus::Open, CampaignStatus::Paused, CampaignStatus::Closed] {
+        assert_eq!(set(status, 4).await.unwrap_err().code, ErrorCode::CampaignClosed);
+    }
     assert_eq!(
         world.service.ask("c", Ask::default(), None, "").await.unwrap_err().code,
         ErrorCode::CampaignClosed

@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (seconds, repeats, clients) = (next(3)?, next(3)?, next(16)?);
     make_row_lock_tables(&url)?;
     let options =
-        PostgresOptions { connections: clients as usize + 1, ..PostgresOptions::new(&url) };
+        PostgresOptions { connections: 2 * (clients as usize + 1), ..PostgresOptions::new(&url) };
     let stores = (0..REPLICAS)
         .map(|_| PostgresStore::open(options.clone()))
         .collect::<Result<Vec<_>, _>>()?;
@@ -90,6 +90,7 @@ fn begin_campaign(store: &PostgresStore) -> Result<(), StoreError> {
         expires_at: 0,
         token,
         key: None,
+        horizon: None,
     };
     store.apply(&[Command::Create(new), Command::Ask(ask)]).map(drop)
 }

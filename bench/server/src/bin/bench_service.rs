@@ -9,6 +9,8 @@
 //!                                        one client, asks and reports one after the other, so many rounds a request
 //! bench_service alone WHAT CONNECTIONS FOLDER SECONDS
 //!                                        one row of the rates by itself, for a profiler; its threads have names
+//! crates/outlay-server/tests/with-postgres bench_service postgres SECONDS
+//!                                        asks of one campaign on PostgreSQL next to a bare handler, in turn
 //! ```
 #![allow(clippy::print_stdout, missing_docs, reason = "its output is its purpose")]
 
@@ -24,7 +26,8 @@ use outlay_server::limits::Limits;
 use outlay_server::service::CampaignService;
 use outlay_server::shapes::{Ask, NewCampaign};
 use outlay_server::store::{
-    Command, Item, MemoryStore, Outcome, SqliteOptions, SqliteStore, Store, Tell,
+    Command, Item, MemoryStore, Outcome, PostgresOptions, PostgresStore, SqliteOptions,
+    SqliteStore, Store, Tell,
 };
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -53,6 +56,7 @@ fn main() -> Result<(), Failure> {
         ["restart", folder, items] => restart(Path::new(folder), items.parse()?)?,
         ["rounds", folder] => rounds(Path::new(folder))?,
         ["client", folder, seconds, count] => client(Path::new(folder), seconds.parse()?, count.parse()?)?,
+        ["postgres", seconds] => postgres(seconds.parse()?)?,
         ["alone", what, connections, folder, seconds] => alone(what, connections.parse()?, Path::new(folder), seconds.parse()?)?,
         _ => return Err("usage: bench_service rates|restart|rounds|client|alone …; the source says what follows".into()),
     };
@@ -306,6 +310,7 @@ enum What {
     DurableTell,
     DurableAsk,
     AskFromMemory,
+    AskOnPostgres,
 }
 
 const ALL: [(What, &str); 4] = [
@@ -335,6 +340,11 @@ impl What {
             }
             Self::AskFromMemory => {
                 let running = Running::start(Arc::new(MemoryStore::new()))?;
+                let rate = load(&running.address, connections, seconds, &asks)?;
+                running.end().map(|()| rate)
+            }
+            Self::AskOnPostgres => {
+                let running = Running::start(Arc::new(PostgresStore::open(database()?)?))?;
                 let rate = load(&running.address, connections, seconds, &asks)?;
                 running.end().map(|()| rate)
             }
@@ -388,6 +398,27 @@ fn rates(folder: &Path, seconds: f64) -> Result<Value, Failure> {
         }
     }
     Ok(json!({ "rates": rows, "turns": TURNS, "turns_again": again, "most_stolen": MOST_STOLEN }))
+}
+
+/// The database that `with-postgres` has started, with a schema that is not used yet.
+fn database() -> Result<PostgresOptions, Failure> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let url = std::env::var("OUTLAY_TEST_POSTGRES")?;
+    let schema = format!("bench_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+    Ok(PostgresOptions { schema, ..PostgresOptions::new(url) })
+}
+
+fn postgres(seconds: f64) -> Result<Value, Failure> {
+    let mut rows = Vec::new();
+    for connections in CONNECTIONS {
+        for turn in 0..TURNS / 3 {
+            for (what, name) in [(What::Bare, "bare"), (What::AskOnPostgres, "ask-on-postgres")] {
+                let rate = what.measure(connections, Path::new(""), seconds)?;
+                rows.push(row(name, connections, turn, &rate));
+            }
+        }
+    }
+    Ok(json!({ "rates": rows }))
 }
 
 fn alone(what: &str, connections: usize, folder: &Path, seconds: f64) -> Result<Value, Failure> {

@@ -40,6 +40,7 @@ fn ask(campaign: &str, rounds: std::ops::Range<u64>) -> Command {
         expires_at: 1 << 40,
         token,
         key: None,
+        horizon: None,
     })
 }
 

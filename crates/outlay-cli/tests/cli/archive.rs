@@ -1,7 +1,10 @@
 //! Backups and exports: what goes out comes back, what is there is never written over, and messages
 //! say what to do.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -37,6 +40,38 @@ fn done(words: &str, at: &Path) -> String {
 #[track_caller]
 fn refused(words: &str, at: &Path, message: &str) {
     assert_eq!(outlay(words, at), (Some(2), String::new(), format!("error: {message}\n")));
+}
+
+/// Kills an import in the middle of its export.
+#[test]
+fn an_import_that_was_killed_is_noticed() {
+    let at = fresh("killed");
+    let data = at.join("data");
+    let arguments = ["import", "-", "--any-file-system", "--data", data.to_str().unwrap()];
+    let mut child = super::outlay(&arguments).stdin(Stdio::piped()).spawn().unwrap();
+    let mut lines = child.stdin.take().unwrap();
+    writeln!(lines, r#"{{"line":"export","form":2}}"#).unwrap();
+    for number in 0..2500 {
+        let sha256 = "0".repeat(64);
+        writeln!(lines, r#"{{"line":"token","id":"t{number}","sha256":"{sha256}","scopes":[],"campaign":null,"created_at":0,"expires_at":null,"revoked_at":null}}"#).unwrap();
+    }
+    lines.flush().unwrap();
+    let begun = Instant::now();
+    // The first batches are on disk; it waits for more lines.
+    while std::fs::metadata(data.join("outlay.db-wal")).map_or(0, |wal| wal.len()) < 60_000 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "nothing is written");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop(lines);
+    let message = "the import into AT/data has not finished, so the store is incomplete: wait for it or, if it was interrupted, remove the folder and import again";
+    refused("verify --data AT/data", &at, message);
+    refused("serve --any-file-system --listen 127.0.0.1:0 --data AT/data", &at, message);
+    refused("export AT/export --data AT/data", &at, message);
+    refused(&format!("import {EXPORT} --any-file-system --data AT/data"), &at, message);
+    std::fs::remove_dir_all(&data).unwrap();
+    done(&format!("import {EXPORT} --any-file-system --data AT/data"), &at);
 }
 
 #[test]

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{ArchiveError, cannot};
-use crate::store::{DATABASE, Millis, SqliteStore, Store, sync_folder};
+use crate::store::{
+    DATABASE, Millis, SqliteStore, Store, private_file, private_folder, sync_folder,
+};
 
 pub(super) const MANIFEST: &str = "manifest.json";
 
@@ -68,6 +70,8 @@ pub fn backup(data: &Path, to: &Path, now: Millis) -> Result<Manifest, ArchiveEr
 
 fn copy(store: &SqliteStore, folder: &Path, now: Millis) -> Result<Manifest, ArchiveError> {
     let database = folder.join(DATABASE);
+    let made = private_file().create_new(true).open(&database);
+    made.map_err(|error| cannot("write", &database, &error))?;
     store.copy_to(&database)?;
     let copy = SqliteStore::open_to_read(folder)?;
     let verified = copy.verify()?;
@@ -96,7 +100,7 @@ fn copy(store: &SqliteStore, folder: &Path, now: Millis) -> Result<Manifest, Arc
         serde_json::to_string_pretty(&manifest).map_err(|error| ArchiveError(error.to_string()))?;
     let write = || -> std::io::Result<()> {
         File::open(&database)?.sync_all()?;
-        let mut file = File::create(&path)?;
+        let mut file = private_file().create_new(true).open(&path)?;
         file.write_all(text.as_bytes())?;
         file.write_all(b"\n")?;
         file.sync_all()?;
@@ -119,9 +123,10 @@ pub fn beside(path: &Path) -> PathBuf {
 pub(super) fn new_folder_beside(path: &Path) -> Result<PathBuf, ArchiveError> {
     let partial = beside(path);
     if let Some(parent) = partial.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        std::fs::create_dir_all(parent).map_err(|error| cannot("make", parent, &error))?;
+        let made = private_folder().recursive(true).create(parent);
+        made.map_err(|error| cannot("make", parent, &error))?;
     }
-    std::fs::create_dir(&partial).map_err(|error| cannot("make", &partial, &error))?;
+    private_folder().create(&partial).map_err(|error| cannot("make", &partial, &error))?;
     Ok(partial)
 }
 

@@ -1,5 +1,6 @@
 //! An export, done again command by command: into any store, so also from one kind to another.
 
+use std::collections::HashMap;
 use std::io::BufRead;
 
 use super::ArchiveError;
@@ -16,12 +17,17 @@ const LONGEST_LINE: u64 = 64 << 20;
 /// Brings everything in an export into an empty store, and checks it.
 ///
 /// # Errors
-/// If the store is not empty, or at the first line that cannot be done again. What came before it
-/// is then in the store: see [`survey`].
+/// If the store is not empty, or at the first line that cannot be done again. If lines before it
+/// are then in the store, or if the import is interrupted, the store is refused when it is opened
+/// next: see [`survey`].
 pub fn import(store: &dyn Store, lines: &mut dyn BufRead) -> Result<Contents, ArchiveError> {
     check_empty(store)?;
-    let said = read(Some(store), lines)?;
-    checked(store, said)
+    store.begin_import()?;
+    let imported = read(Some(store), lines).and_then(|said| checked(store, said));
+    if imported.is_ok() || check_empty(store).is_ok() {
+        store.end_import()?;
+    }
+    imported
 }
 
 /// Reads an export without doing any of it: whether it is whole, and each line one of an export. To
@@ -52,6 +58,7 @@ fn read(store: Option<&dyn Store>, lines: &mut dyn BufRead) -> Result<Contents, 
         places: Vec::new(),
         version: 0,
         campaign: String::new(),
+        tasks: HashMap::new(),
         found: Contents::default(),
     };
     let mut said = None;
@@ -125,6 +132,8 @@ struct Reading<'a> {
     /// Of the campaign in hand.
     version: u64,
     campaign: String,
+    /// How many tasks each campaign has.
+    tasks: HashMap<String, u32>,
     found: Contents,
 }
 
@@ -134,8 +143,9 @@ impl Reading<'_> {
         found.lines += 1;
         match &line {
             Line::Token(_) => found.tokens += 1,
-            Line::Campaign { id, .. } => {
+            Line::Campaign { id, tasks, .. } => {
                 found.campaigns += 1;
+                self.tasks.insert(id.clone(), *tasks);
                 (self.version, self.campaign) = (1, id.clone());
             }
             Line::Ask(ask) => found.rounds += ask.count(),
@@ -145,6 +155,11 @@ impl Reading<'_> {
                 return Err(wrong(place, "it is of another campaign"));
             }
             Line::Export { .. } | Line::Status { .. } | Line::End(_) => {}
+        }
+        if let Some((campaign, task)) = line.highest_task()
+            && self.tasks.get(campaign).is_some_and(|tasks| task >= *tasks)
+        {
+            return Err(wrong(place, "it names a task that the campaign does not have"));
         }
         let is_status = matches!(line, Line::Status { .. });
         let command = line
@@ -179,7 +194,9 @@ fn reason(refusal: &Refusal) -> &'static str {
     match refusal {
         Refusal::NoCampaign => "its campaign has not begun",
         Refusal::OtherCampaign => "another campaign has this id",
+        Refusal::Closed => "the campaign is closed",
         Refusal::OtherVersion { .. } => "the status does not follow the one before",
+        Refusal::BeyondHorizon { .. } => "its rounds are beyond the horizon",
         Refusal::KeyUsed { .. } | Refusal::RoundsTaken => "its rounds were handed out before",
         Refusal::Conflict { .. } => "something else was told before",
         Refusal::NothingToCorrect => "nothing was told that could be corrected",

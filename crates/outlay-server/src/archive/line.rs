@@ -224,6 +224,17 @@ impl TokenLine {
 }
 
 impl Line {
+    /// The campaign and the highest number of a task in a report or a correction.
+    pub(super) fn highest_task(&self) -> Option<(&str, u32)> {
+        match self {
+            Self::Tell { campaign, items, .. } => {
+                Some((campaign, items.iter().map(|(task, ..)| *task).max()?))
+            }
+            Self::Correction { campaign, task, .. } => Some((campaign, *task)),
+            _ => None,
+        }
+    }
+
     /// The command that does it again; none if the line cannot be one. `version` is that of the
     /// campaign so far.
     pub(super) fn command(self, version: u64) -> Option<Command> {
@@ -237,6 +248,7 @@ impl Line {
                 campaign,
                 to: status,
                 only_if: version,
+                may_reopen: true,
                 at,
                 token: by,
             }),
@@ -267,6 +279,7 @@ impl Line {
                     expires_at,
                     token: by,
                     key: None,
+                    horizon: None,
                 })
             }
             Self::Tell { campaign, round, at, by, late, items } => {

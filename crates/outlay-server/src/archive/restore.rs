@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::backup::{MANIFEST, Manifest, digest, new_folder_beside};
 use super::{ArchiveError, cannot};
-use crate::store::{DATABASE, SqliteOptions, SqliteStore, Store, sync_folder};
+use crate::store::{DATABASE, SqliteOptions, SqliteStore, Store, private_file, sync_folder};
 
 /// Makes a store in `data` from the backup in `from`, and checks it as at every start.
 ///
@@ -75,15 +75,9 @@ fn manifest(from: &Path) -> Result<Manifest, ArchiveError> {
 fn check(copied: &Path, folder: &Path, manifest: &Manifest) -> Result<(), ArchiveError> {
     let path = folder.join(DATABASE);
     let copy = || -> std::io::Result<()> {
-        std::fs::copy(copied, &path)?;
-        // A backup may be kept read-only; a store is written to.
-        let mut permissions = std::fs::metadata(&path)?.permissions();
-        #[allow(clippy::permissions_set_readonly_false)]
-        if permissions.readonly() {
-            permissions.set_readonly(false);
-            std::fs::set_permissions(&path, permissions)?;
-        }
-        File::open(&path)?.sync_all()
+        let mut file = private_file().create_new(true).open(&path)?;
+        std::io::copy(&mut File::open(copied)?, &mut file)?;
+        file.sync_all()
     };
     copy().map_err(|error| cannot("write", &path, &error))?;
     let store = SqliteStore::open_to_read(folder)?;

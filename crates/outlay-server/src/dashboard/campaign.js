@@ -92,9 +92,9 @@ export function showCampaign(main, id) {
     shownStatus = now;
     status.replaceChildren(badge(now));
     const focused = buttons.contains(document.activeElement);
-    const possible = now === "open" ? ["paused", "closed"] : now === "paused" ? ["open", "closed"] : ["open"];
+    const possible = now === "open" ? ["paused", "closed"] : now === "paused" ? ["open", "closed"] : [];
     buttons.replaceChildren(...possible.map((to) => h("button", { type: "button", onclick: () => change(to) }, CHANGES[to].name)));
-    if (focused) buttons.firstChild.focus();
+    if (focused) buttons.firstChild?.focus();
   }
 
   async function change(to) {
@@ -134,7 +134,7 @@ export function showCampaign(main, id) {
 
 const isSure = (id) => ask({
   title: `Close ${id}?`,
-  content: h("p", {}, "It hands out no more rounds. What comes back of rounds under way is still taken for a while; then the campaign keeps what it has."),
+  content: h("p", {}, "This is final. It hands out no more rounds. What comes back of rounds under way is still taken for a while; then the campaign keeps what it has."),
   action: "Close it",
   kind: "danger",
 });

@@ -97,7 +97,7 @@ fn operation(method: &str, described: &serde_json::Value) -> Option<Operation> {
 }
 
 /// The caller, if the request may do what it asks for.
-pub(crate) fn authorize(
+pub(crate) async fn authorize(
     app: &App,
     route: &Route,
     operation: &Operation,
@@ -105,6 +105,9 @@ pub(crate) fn authorize(
     headers: &HeaderMap,
 ) -> Result<Caller, ErrorResponse> {
     let Some(scope) = operation.scope else { return Ok(Caller::default()) };
+    if let Some(token) = bearer(headers) {
+        app.tokens.look_up(token).await;
+    }
     if app.tokens.is_open() {
         check_host(headers)?;
         return Ok(Caller::default());

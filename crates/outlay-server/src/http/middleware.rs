@@ -97,7 +97,7 @@ async fn admit<'a>(
     let operation = route.operation(&parts.method)?;
     let campaign = path_part(parts, "campaign").await?;
     let caller: Caller =
-        authorize(&state.app, route, operation, campaign.as_deref(), &parts.headers)?;
+        authorize(&state.app, route, operation, campaign.as_deref(), &parts.headers).await?;
     if let Some(media) = &operation.media {
         check_media(&parts.headers, media)?;
     }

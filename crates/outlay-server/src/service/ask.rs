@@ -42,27 +42,63 @@ impl CampaignService {
         token: &str,
     ) -> Result<Rounds, ApiError> {
         let cached = self.fresh(id).await?;
-        let request = request(&cached, &ask, self.limits().rounds_per_ask)?;
-        let key = key.map(|key| self.key(id, &ask, key)).transpose()?;
-        if let Some(key) = &key
-            && let Some(rounds) = self.rounds_of_key(&cached, key, token).await?
-        {
-            return Ok(rounds);
+        // Only if there may soon be too many: the store has to look at each of them.
+        let are_many = || {
+            let waiting = cached.state().rounds.count_waiting(self.now());
+            waiting > self.limits().open_rounds / 2
+        };
+        if self.store().is_shared() && are_many() {
+            self.look_elsewhere(&cached).await?;
         }
-        let (row, waiting) = self.decide(&cached, request, key.as_ref(), token).await?;
+        let request = request(&cached, &ask, self.limits().rounds_per_ask)?;
+        let Some(key) = key.map(|key| self.key(&cached, ask, key)).transpose()? else {
+            return self.hand_out(&cached, request, None, token).await;
+        };
+        let (service, token) = (self.clone(), token.to_owned());
+        // In a task of its own: the key is held until the store has answered, also if the client
+        // stops waiting.
+        let answered = tokio::spawn(async move {
+            let _held = service.shared.key_locks.lock(&token, &key.key).await;
+            match service.rounds_of_key(&cached, &key, &token).await? {
+                Some(rounds) => Ok(rounds),
+                None => service.hand_out(&cached, request, Some(key), &token).await,
+            }
+        });
+        answered.await.map_err(|error| ApiError::new(ErrorCode::Internal, error.to_string()))?
+    }
+
+    /// Hands out new rounds.
+    async fn hand_out(
+        &self,
+        cached: &Arc<CachedCampaign>,
+        request: AskRequest,
+        key: Option<Key>,
+        token: &str,
+    ) -> Result<Rounds, ApiError> {
+        let (row, waiting) = self.decide(cached, request, key.as_ref(), token).await?;
         let answer = waiting.answer().await.map_err(|trouble| not_written(&trouble))?;
         match only(answer)? {
             Ok(_) => Ok(views::rounds(&cached.spec, &row)),
-            // Somebody was faster with the same key.
+            // Another replica was faster with the same key.
             Err(Refusal::KeyUsed { request, rounds }) => {
                 let is_same = key.is_some_and(|key| key.request == request);
-                if is_same { self.rounds_again(&cached, rounds).await } else { Err(key_reused()) }
+                if is_same { self.rounds_again(cached, rounds).await } else { Err(key_reused()) }
+            }
+            // Other replicas have handed out rounds that were not known here.
+            Err(Refusal::BeyondHorizon { rounds }) => {
+                let count = row.rounds.end - row.rounds.start;
+                Err(exhausted(rounds, cached.spec.horizon.unwrap_or(rounds), count))
             }
             Err(refusal) => Err(unexpected(&refusal)),
         }
     }
 
-    fn key(&self, campaign: &str, ask: &shapes::Ask, key: &str) -> Result<Key, ApiError> {
+    fn key(
+        &self,
+        cached: &CachedCampaign,
+        mut ask: shapes::Ask,
+        key: &str,
+    ) -> Result<Key, ApiError> {
         if key.is_empty()
             || key.len() > MOST_KEY_BYTES
             || !key.bytes().all(|byte| byte.is_ascii_graphic())
@@ -71,7 +107,12 @@ impl CampaignService {
                 format!("Idempotency-Key: up to {MOST_KEY_BYTES} visible ASCII characters");
             return Err(ApiError::new(ErrorCode::BadParameter, detail));
         }
-        let request = serde_json::to_vec(&(campaign, ask))
+        // The same request may be spelt in several ways: with defaults or without.
+        ask.count = ask.count.filter(|count| *count != 1);
+        ask.budget = ask.budget.filter(|budget| *budget != cached.spec.problem.budget());
+        ask.without.sort_unstable();
+        ask.without.dedup();
+        let request = serde_json::to_vec(&(&cached.id, ask))
             .map_err(|error| ApiError::new(ErrorCode::BadRequest, error.to_string()))?;
         Ok(Key {
             key: key.to_owned(),
@@ -139,12 +180,20 @@ impl CampaignService {
         key: Option<&Key>,
         token: &str,
     ) -> Result<(Arc<SplitRow>, Waiting), ApiError> {
+        let is_shared = self.store().is_shared();
         if cached.spec.is_tiny()
-            && !self.store().is_shared()
             && let Ok(mut planner) = cached.planner.try_lock()
             && !cached.is_outdated()
         {
-            return self.decide_here(cached, &mut planner, request, key.cloned(), token);
+            let early = if is_shared {
+                self.check(cached, &planner, &mut cached.state(), &request, self.now())?;
+                self.store().lease_at_hand(&cached.id, request.count)
+            } else {
+                None
+            };
+            if early.is_some() || !is_shared {
+                return self.decide_here(cached, &mut planner, request, early, key.cloned(), token);
+            }
         }
         let deadline = self.solvers().deadline();
         let planner = self.planner(cached, deadline).await?;
@@ -154,11 +203,30 @@ impl CampaignService {
         let decide = move |cancel: &_| {
             let mut planner = planner;
             planner.set_cancel(Some(Arc::clone(cancel)));
-            let decided = service.decide_here(&cached, &mut planner, request, key, &token);
+            let early = service.lease_early(&cached, &planner, &request);
+            let decided = early.and_then(|early| {
+                service.decide_here(&cached, &mut planner, request, early, key, &token)
+            });
             planner.set_cancel(None);
             decided
         };
         self.solvers().run(lane, deadline, WhenAbandoned::Finish, decide).await?
+    }
+
+    /// Round ids from a store where others take ids as well: this may take a while, and must not
+    /// hold up those who only look. None where nobody else does; there they are taken with the
+    /// state.
+    fn lease_early(
+        &self,
+        cached: &CachedCampaign,
+        planner: &RoundPlanner,
+        request: &AskRequest,
+    ) -> Result<Option<Range<u64>>, ApiError> {
+        if !self.store().is_shared() {
+            return Ok(None);
+        }
+        self.check(cached, planner, &mut cached.state(), request, self.now())?;
+        self.lease(cached, request.count).map(Some)
     }
 
     fn decide_here(
@@ -166,17 +234,10 @@ impl CampaignService {
         cached: &Arc<CachedCampaign>,
         planner: &mut RoundPlanner,
         request: AskRequest,
+        early: Option<Range<u64>>,
         key: Option<Key>,
         token: &str,
     ) -> Result<(Arc<SplitRow>, Waiting), ApiError> {
-        // Where others take ids as well this may take a while, and must not hold up those who only
-        // look.
-        let early = if self.store().is_shared() {
-            self.check(cached, planner, &mut cached.state(), &request, self.now())?;
-            Some(self.lease(cached, request.count)?)
-        } else {
-            None
-        };
         let row = self.take_rounds(cached, planner, request, early)?;
         let queue = &self.shared.queue;
         let _kept_from_reading = queue.keep_from_reading(cached);
@@ -191,6 +252,7 @@ impl CampaignService {
             expires_at: row.expires_at,
             token: token.to_owned(),
             key,
+            horizon: cached.spec.horizon,
         };
         let sent = queue.send_holding(vec![Command::Ask(command)], Some(cached), Some(&mut state));
         let waiting = sent.map_err(|trouble| {
@@ -293,12 +355,7 @@ impl CampaignService {
         let handed_out = state.handed_out();
         let after = handed_out.saturating_add(u64::from(request.count));
         if let Some(horizon) = cached.spec.horizon.filter(|horizon| after > *horizon) {
-            let detail = format!(
-                "{handed_out} of {horizon} rounds are handed out; {} more are too many",
-                request.count
-            );
-            return Err(ApiError::new(ErrorCode::HorizonExhausted, detail)
-                .hint("begin a new campaign, or one with a learner without horizon"));
+            return Err(exhausted(handed_out, horizon, request.count.into()));
         }
         let most = self.limits().open_rounds;
         if state.rounds.count_waiting(now) + request.count as usize > most {
@@ -343,6 +400,13 @@ fn request(cached: &CachedCampaign, ask: &shapes::Ask, most: u32) -> Result<AskR
         return Err(ApiError::new(ErrorCode::BadRound, detail).at("/without"));
     }
     Ok(AskRequest { count, budget, available })
+}
+
+fn exhausted(handed_out: u64, horizon: u64, count: u64) -> ApiError {
+    let detail =
+        format!("{handed_out} of {horizon} rounds are handed out; {count} more are too many");
+    ApiError::new(ErrorCode::HorizonExhausted, detail)
+        .hint("begin a new campaign, or one with a learner without horizon")
 }
 
 fn bad_round(error: &CampaignError) -> ApiError {

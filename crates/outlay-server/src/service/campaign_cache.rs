@@ -16,8 +16,8 @@ use super::spec::CampaignSpec;
 use super::views::CampaignTag;
 use crate::shapes::CampaignState;
 use crate::store::{
-    Ask, CampaignRow, Command, Correction, Done, Event, EventKind, Millis, Outcome, Split,
-    SplitRow, Standing, Store, StoreError, Tell,
+    Ask, CampaignRow, CampaignSnapshot, Command, Correction, Done, Event, EventKind, Millis,
+    Outcome, Split, SplitRow, Standing, Store, StoreError, Tell,
 };
 
 /// One campaign.
@@ -38,6 +38,8 @@ pub(super) struct CachedCampaign {
     /// the memory has followed it: what is committed and not yet followed would be in the counts
     /// that are read, and be added to them once more.
     reading: RwLock<()>,
+    /// Held by the one request that reads the counts again; the others wait for it.
+    refreshing: tokio::sync::Mutex<()>,
 }
 
 /// Where others write as well: rounds that wait here are looked for among those told of elsewhere
@@ -131,7 +133,8 @@ impl CachedCampaign {
             solve_time: SolveTime::expected(&spec.problem),
             spec,
             is_outdated,
-            reading: RwLock::new(()),
+            reading: RwLock::default(),
+            refreshing: tokio::sync::Mutex::default(),
         })
     }
 
@@ -155,17 +158,22 @@ impl CachedCampaign {
         Arc::as_ptr(self).addr()
     }
 
+    /// One request at a time reads again what others have written.
+    pub(super) async fn refreshing(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.refreshing.lock().await
+    }
+
     /// Reads again what others may have counted and handed out.
     pub(super) fn refresh(&self, store: &dyn Store, now: Millis) -> Result<(), StoreError> {
         let _alone = self.reading.write().unwrap_or_else(PoisonError::into_inner);
-        let row = store.campaign(&self.id)?;
-        let (standing, last) = (store.standing(&self.id)?, store.last_split(&self.id)?);
+        let known = self.state().last.as_ref().map_or(0, |last| last.rounds.start);
+        let Some(snapshot) = store.snapshot(&self.id, known)? else { return Ok(()) };
+        let CampaignSnapshot { status, version, changed_at, standing, last_split: last } = snapshot;
         let mut state = self.state();
-        if let Some(row) = row.filter(|row| row.version >= state.row.version) {
-            state.row = row;
+        if version >= state.row.version {
+            (state.row.status, state.row.version, state.row.changed_at) =
+                (status, version, changed_at);
         }
-        let known = state.last.as_ref().map_or(0, |last| last.rounds.start);
-        let last = last.filter(|last| last.rounds.start > known);
         if state.learns_from_order {
             // Where somebody else's things belong only the store knows.
             if standing != state.standing || last.is_some() {
@@ -187,18 +195,21 @@ impl CachedCampaign {
         Ok(())
     }
 
+    /// Whether it is time to look for rounds that were told of elsewhere. Says so once.
+    pub(super) fn is_to_look_elsewhere(&self, now: Millis) -> bool {
+        let mut state = self.state();
+        // A clock that has gone back makes it look again, too.
+        let is_due = !(0..LOOK_ELSEWHERE).contains(&(now - state.looked_elsewhere));
+        if is_due {
+            state.looked_elsewhere = now;
+        }
+        is_due
+    }
+
     /// Lets go of rounds that were told of elsewhere: whoever asks here and tells there would soon
     /// have too many that wait.
-    pub(super) fn look_elsewhere(&self, store: &dyn Store, now: Millis) -> Result<(), StoreError> {
-        let waiting = {
-            let mut state = self.state();
-            // A clock that has gone back makes it look again, too.
-            if (0..LOOK_ELSEWHERE).contains(&(now - state.looked_elsewhere)) {
-                return Ok(());
-            }
-            state.looked_elsewhere = now;
-            state.rounds.waiting()
-        };
+    pub(super) fn look_elsewhere(&self, store: &dyn Store) -> Result<(), StoreError> {
+        let waiting = self.state().rounds.waiting();
         if waiting.is_empty() {
             return Ok(());
         }

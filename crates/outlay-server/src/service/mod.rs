@@ -7,6 +7,7 @@
 mod ask;
 mod batch_queue;
 mod campaign_cache;
+mod key_locks;
 mod metrics;
 mod open_rounds;
 mod pages;
@@ -36,6 +37,7 @@ use crate::store::{
     TokenRevocation, TokenRow, TokenUse,
 };
 use campaign_cache::CachedCampaign;
+use key_locks::KeyLocks;
 use metrics::Counters;
 use solvers::{Lane, QUICK_TASKS, Solvers, WhenAbandoned};
 use spec::CampaignSpec;
@@ -54,6 +56,7 @@ struct Shared {
     limits: Limits,
     queue: GroupCommit,
     counters: Arc<Counters>,
+    key_locks: Arc<KeyLocks>,
     solvers: Solvers,
     /// Campaigns that are read from the store at the same time: each may take a processor a while.
     loads: Semaphore,
@@ -91,6 +94,7 @@ impl CampaignService {
                 limits,
                 queue,
                 counters,
+                key_locks: Arc::default(),
                 found,
             }),
         })
@@ -138,7 +142,8 @@ impl CampaignService {
                 "there are {} campaigns already, as many as the service takes",
                 self.limits().campaigns
             );
-            return Err(ApiError::new(ErrorCode::TooLarge, detail));
+            return Err(ApiError::new(ErrorCode::TooLarge, detail)
+                .hint("start the service with a larger --campaigns"));
         }
         let new = store::NewCampaign {
             id: id.to_owned(),
@@ -178,10 +183,10 @@ impl CampaignService {
         solvers.run(lane, solvers.deadline(), WhenAbandoned::Finish, check).await?
     }
 
-    /// Pauses a campaign, opens it again or closes it, if its version is still `version`.
+    /// Pauses a campaign, opens it again or closes it for good, if its version is still `version`.
     ///
     /// # Errors
-    /// If there is none of this id, or the version has moved.
+    /// If there is none of this id, the version has moved, or the campaign is closed.
     pub async fn set_status(
         &self,
         id: &str,
@@ -194,6 +199,7 @@ impl CampaignService {
             campaign: id.to_owned(),
             to: change.status,
             only_if: version,
+            may_reopen: false,
             at: self.now(),
             token: token.to_owned(),
         };
@@ -203,6 +209,11 @@ impl CampaignService {
                 let detail = format!("campaign {id} has version {now} by now, not {version}");
                 Err(ApiError::new(ErrorCode::VersionMoved, detail)
                     .hint("read the campaign again and decide anew"))
+            }
+            Err(Refusal::Closed) => {
+                let detail = format!("campaign {id} is closed, which is final");
+                Err(ApiError::new(ErrorCode::CampaignClosed, detail)
+                    .hint("begin a new campaign; to stop for a while, pause it"))
             }
             Err(refusal) => Err(unexpected(&refusal)),
         }
@@ -314,17 +325,28 @@ impl CampaignService {
     async fn fresh(&self, id: &str) -> Result<Arc<CachedCampaign>, ApiError> {
         let cached = self.cached(id).await?;
         if self.store().is_shared() && !cached.is_outdated() {
-            let (now, read_at) = (self.now(), cached.state().read_at);
-            if (0..self.limits().staleness_ms).contains(&(now - read_at)) {
+            let staleness = 0..self.limits().staleness_ms;
+            let is_fresh = || staleness.contains(&(self.now() - cached.state().read_at));
+            if is_fresh() {
                 return Ok(cached);
             }
-            let again = Arc::clone(&cached);
-            let again = move |store: &dyn Store| {
-                again.refresh(store, now).and_then(|()| again.look_elsewhere(store, now))
-            };
-            self.read(id, move |store, _| again(store)).await?;
+            let _alone = cached.refreshing().await;
+            if is_fresh() {
+                return Ok(Arc::clone(&cached));
+            }
+            let (again, now) = (Arc::clone(&cached), self.now());
+            self.read(id, move |store, _| again.refresh(store, now)).await?;
         }
         Ok(cached)
+    }
+
+    /// Lets go of rounds that were told of at another process.
+    async fn look_elsewhere(&self, cached: &Arc<CachedCampaign>) -> Result<(), ApiError> {
+        let (again, now) = (Arc::clone(cached), self.now());
+        if !self.store().is_shared() || !cached.is_to_look_elsewhere(now) {
+            return Ok(());
+        }
+        self.read(&cached.id, move |store, _| again.look_elsewhere(store)).await
     }
 
     /// Reads from the store, off the threads that answer requests.

@@ -28,6 +28,10 @@ pub(super) struct OpenRounds {
     /// The first rounds of splits of which no round waits, the latest last. They may be gone, or
     /// wait again.
     idle: VecDeque<u64>,
+    /// One past the highest round that has waited.
+    past: u64,
+    /// When rounds expired last, and `past` at that time.
+    expired: Option<(Millis, u64)>,
 }
 
 /// A split, and how many of its rounds wait.
@@ -71,6 +75,15 @@ impl OpenRounds {
         }
     }
 
+    /// The time to show a round at. Rounds that have expired do not wait again if the clock goes
+    /// back.
+    pub(super) fn time_of(&self, round: u64, now: Millis) -> Millis {
+        match self.expired {
+            Some((expired_at, past)) if round < past => now.max(expired_at),
+            _ => now,
+        }
+    }
+
     /// How many wait, without those that have expired.
     pub(super) fn count_waiting(&mut self, now: Millis) -> usize {
         while let Some(&(expires_at, round)) = self.order.first() {
@@ -78,6 +91,7 @@ impl OpenRounds {
                 break;
             }
             self.complete(round);
+            self.expired = self.expired.max(Some((now, self.past)));
         }
         self.order.len()
     }
@@ -108,6 +122,7 @@ impl OpenRounds {
     fn wait(&mut self, round: u64, expires_at: Millis) {
         self.expires.insert(round, expires_at);
         self.order.insert((expires_at, round));
+        self.past = self.past.max(round.saturating_add(1));
     }
 
     /// Whether it did wait.

@@ -122,8 +122,13 @@ impl CampaignService {
         let page = move |store: &dyn Store, id: String| {
             let mut page = store.rounds(&id, after, limit + 1)?;
             let next = last_before_more(&mut page, limit).map(|row| row.round);
-            let rounds = page.iter().map(|row| views::round(&cached.spec, row, now)).collect();
-            Ok(RoundList { rounds, next })
+            let times: Vec<_> = {
+                let rounds = &cached.state().rounds;
+                page.iter().map(|row| rounds.time_of(row.round, now)).collect()
+            };
+            let rounds = page.iter().zip(times);
+            let rounds = rounds.map(|(row, time)| views::round(&cached.spec, row, time));
+            Ok(RoundList { rounds: rounds.collect(), next })
         };
         self.read(id, page).await
     }

@@ -25,6 +25,7 @@ impl CampaignService {
     /// If there is none of this id.
     pub async fn campaign_tag(&self, id: &str) -> Result<Option<CampaignTag>, ApiError> {
         let cached = self.fresh(id).await?;
+        self.look_elsewhere(&cached).await?;
         let tag = views::tag(&mut cached.state(), self.now());
         let is_known = !(self.store().is_shared() && cached.is_outdated());
         Ok(is_known.then_some(tag))
@@ -44,6 +45,7 @@ impl CampaignService {
     /// If there is none of this id, or no split was found in time.
     pub async fn campaign(&self, id: &str) -> Result<Arc<CampaignState>, ApiError> {
         let cached = self.fresh(id).await?;
+        self.look_elsewhere(&cached).await?;
         if let Some(shown) = self.shown(&cached) {
             return Ok(shown);
         }

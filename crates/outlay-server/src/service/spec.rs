@@ -257,7 +257,7 @@ fn bad_problem(errors: &ProblemErrors) -> ApiError {
     let (pointer, detail) = errors.first().cloned().unwrap_or_default();
     let more = errors.len().saturating_sub(1);
     let detail = if more > 0 { format!("{detail} (and {more} more)") } else { detail };
-    ApiError { errors, ..ApiError::new(ErrorCode::BadProblem, detail).at(pointer) }
+    ApiError::new(ErrorCode::BadProblem, detail).at(pointer).with_errors(errors)
 }
 
 /// `task[2].curve.half_at` as a JSON pointer into the request.

@@ -51,6 +51,8 @@ pub struct StatusChange {
     pub to: CampaignStatus,
     /// The version that the client has seen; any other refuses the change.
     pub only_if: u64,
+    /// Whether a closed campaign may be changed: only by the import of a record in which it was.
+    pub may_reopen: bool,
     /// When.
     pub at: Millis,
     /// By whom.
@@ -76,6 +78,8 @@ pub struct Ask {
     pub token: String,
     /// The client's key for the request, if it gave one.
     pub key: Option<Key>,
+    /// How many rounds the campaign may have in all; absent: any number.
+    pub horizon: Option<u64>,
 }
 
 /// An idempotency key.
@@ -200,6 +204,13 @@ pub enum Refusal {
     OtherVersion {
         /// Which.
         version: u64,
+    },
+    /// The campaign is closed, which is final.
+    Closed,
+    /// The rounds would be more than the horizon of the campaign has.
+    BeyondHorizon {
+        /// How many were handed out before.
+        rounds: u64,
     },
     /// The key was used before; whether for the same request, and for which rounds.
     KeyUsed {

@@ -127,6 +127,9 @@ impl Kept {
         if campaign.row.version != change.only_if {
             return Err(Refusal::OtherVersion { version: campaign.row.version });
         }
+        if campaign.row.status == CampaignStatus::Closed && !change.may_reopen {
+            return Err(Refusal::Closed);
+        }
         campaign.row.version += 1;
         (campaign.row.status, campaign.row.changed_at) = (change.to, change.at);
         let version = campaign.row.version;
@@ -145,6 +148,10 @@ impl Kept {
         let before = campaign.splits.range(..ask.rounds.end).next_back();
         if before.is_some_and(|(_, split)| split.rounds.end > ask.rounds.start) {
             return Err(Refusal::RoundsTaken);
+        }
+        let (before, count) = (campaign.standing.rounds, ask.rounds.end - ask.rounds.start);
+        if ask.horizon.is_some_and(|horizon| before.saturating_add(count) > horizon) {
+            return Err(Refusal::BeyondHorizon { rounds: before });
         }
         let row = SplitRow {
             rounds: ask.rounds.clone(),
@@ -392,6 +399,14 @@ impl Store for MemoryStore {
     }
 
     fn health(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn begin_import(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn end_import(&self) -> Result<(), StoreError> {
         Ok(())
     }
 

@@ -21,10 +21,10 @@ pub use command::{
 pub use memory::MemoryStore;
 pub use postgres::{PostgresOptions, PostgresStore, Slots};
 pub use record::{
-    CampaignRow, CampaignStatus, Event, EventKind, Outcome, RoundRow, Split, SplitRow, Standing,
-    TaskCount, TokenRow, UsedKey, Verified,
+    CampaignRow, CampaignSnapshot, CampaignStatus, Event, EventKind, Outcome, RoundRow, Split,
+    SplitRow, Standing, TaskCount, TokenRow, UsedKey, Verified,
 };
-pub(crate) use sqlite::{DATABASE, sync_folder};
+pub(crate) use sqlite::{DATABASE, private_file, private_folder, sync_folder};
 pub use sqlite::{DISK_FULL, SqliteOptions, SqliteStore, StoreMark};
 
 use std::ops::Range;
@@ -78,6 +78,12 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// If the store cannot be reached, or does not know the campaign.
     fn lease_rounds(&self, campaign: &str, count: u32) -> Result<Range<u64>, StoreError>;
 
+    /// The same if it needs neither disk nor network; none if it does.
+    fn lease_at_hand(&self, campaign: &str, count: u32) -> Option<Range<u64>> {
+        let _ = (campaign, count);
+        None
+    }
+
     /// A campaign.
     ///
     /// # Errors
@@ -95,6 +101,20 @@ pub trait Store: Send + Sync + std::fmt::Debug {
 
     /// The split with the highest rounds.
     fn last_split(&self, campaign: &str) -> Result<Option<SplitRow>, StoreError>;
+
+    /// The part of a campaign that changes, with the last split if it begins after `after`: for
+    /// processes that share a store, which read it often.
+    fn snapshot(&self, campaign: &str, after: u64) -> Result<Option<CampaignSnapshot>, StoreError> {
+        let Some(row) = self.campaign(campaign)? else { return Ok(None) };
+        let last_split = self.last_split(campaign)?.filter(|last| last.rounds.start > after);
+        Ok(Some(CampaignSnapshot {
+            status: row.status,
+            version: row.version,
+            changed_at: row.changed_at,
+            standing: self.standing(campaign)?,
+            last_split,
+        }))
+    }
 
     /// Rounds that expire after `now` and of which something is still to be told, in order: the
     /// number of each, and when it expires. Only the last [`LOOKED_BACK`] rounds are looked at.
@@ -133,6 +153,13 @@ pub trait Store: Send + Sync + std::fmt::Debug {
 
     /// Whether it can be written to.
     fn health(&self) -> Result<(), StoreError>;
+
+    /// Marks the store as incomplete, durably: it cannot be opened until
+    /// [`end_import`](Self::end_import) removes the mark.
+    fn begin_import(&self) -> Result<(), StoreError>;
+
+    /// Everything was imported: removes the mark.
+    fn end_import(&self) -> Result<(), StoreError>;
 
     /// Called before the process ends: leaves files tidy. What was acknowledged is safe without it.
     fn close(&self) -> Result<(), StoreError>;

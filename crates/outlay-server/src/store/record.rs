@@ -39,6 +39,21 @@ pub struct CampaignRow {
     pub changed_at: Millis,
 }
 
+/// The part of a campaign that changes, as of one moment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CampaignSnapshot {
+    /// What it may do.
+    pub status: CampaignStatus,
+    /// Counts changes of the status, from 1.
+    pub version: u64,
+    /// When its status was set last.
+    pub changed_at: Millis,
+    /// What it has learnt.
+    pub standing: Standing,
+    /// The split with the highest rounds, if it begins after the round that was asked for.
+    pub last_split: Option<SplitRow>,
+}
+
 /// What each task is given in a round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Split {

@@ -6,13 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use outlay_server::archive::{Contents, backup, beside, export, import, restore, survey};
 use outlay_server::store::{
-    CampaignStatus, Command, MemoryStore, SqliteStore, Store, TokenRevocation, TokenRow, TokenUse,
+    CampaignStatus, Command, MemoryStore, PostgresStore, SqliteStore, Store, StoreError,
+    TokenRevocation, TokenRow, TokenUse,
 };
 use proptest::prelude::*;
 
 use super::place::{any_file_system, folder};
 use super::suite::snapshot;
 use crate::support::commands::*;
+use crate::support::database::Database;
 
 /// Something of everything that can happen.
 fn fill(store: &dyn Store) {
@@ -160,6 +162,75 @@ fn a_line_with_a_number_too_large_is_refused_without_a_panic() {
     let text = format!("{{\"line\":\"export\",\"form\":1}}\n{campaign}\n{ask}\n");
     let error = import(&MemoryStore::new(), &mut text.as_bytes()).unwrap_err();
     assert_eq!(error.0, "line 3 cannot be imported: a number or a digest cannot be one");
+}
+
+#[test]
+fn a_task_that_is_not_there_is_refused() {
+    let first = MemoryStore::new();
+    fill(&first);
+    let whole = exported(&first);
+    let wrong = whole.replacen(r#""items":[[0,"#, r#""items":[[21,"#, 1);
+    assert_ne!(wrong, whole);
+    let error = import(&MemoryStore::new(), &mut wrong.as_bytes()).unwrap_err();
+    assert!(error.0.ends_with("it names a task that the campaign does not have"), "{error}");
+}
+
+/// Tokens, more of them than fit into one batch.
+fn many_tokens() -> String {
+    let token = |number: usize| {
+        let sha256 = "0".repeat(64);
+        format!(
+            r#"{{"line":"token","id":"t{number}","sha256":"{sha256}","scopes":[],"campaign":null,"created_at":0,"expires_at":null,"revoked_at":null}}"#
+        )
+    };
+    let lines = std::iter::once(r#"{"line":"export","form":2}"#.to_owned());
+    lines.chain((0..2500).map(token)).map(|line| line + "\n").collect()
+}
+
+/// A store whose import stopped after two of three batches is refused wherever it is opened.
+fn an_interrupted_import_is_noticed(open: &dyn Fn() -> Result<Box<dyn Store>, StoreError>) {
+    let store = open().unwrap();
+    let error = import(store.as_ref(), &mut many_tokens().as_bytes()).unwrap_err();
+    assert!(error.0.starts_with("the export is cut off after line 2501"), "{error}");
+    assert!(store.tokens().unwrap().len() >= 2000, "nothing is in the store");
+    drop(store);
+    for _ in 0..2 {
+        let error = open().unwrap_err();
+        assert!(error.what.contains("has not finished, so the store is incomplete"), "{error}");
+    }
+}
+
+#[test]
+fn an_interrupted_import_is_noticed_in_a_folder() {
+    let place = folder();
+    an_interrupted_import_is_noticed(&|| {
+        Ok(Box::new(SqliteStore::open(place.path(), &any_file_system())?))
+    });
+    let read = SqliteStore::open_to_read(place.path()).unwrap_err();
+    assert_eq!(SqliteStore::verify_in(place.path()).unwrap_err(), read);
+    let copy = place.path().join("copy");
+    assert_eq!(backup(place.path(), &copy, 1).unwrap_err().0, read.what);
+}
+
+#[test]
+fn an_interrupted_import_is_noticed_in_a_database() {
+    let Some(database) = Database::new() else { return };
+    an_interrupted_import_is_noticed(&|| Ok(Box::new(PostgresStore::open(database.options())?)));
+    assert!(PostgresStore::open_existing(database.options()).is_err());
+}
+
+#[test]
+fn an_import_that_wrote_nothing_leaves_the_store_usable() {
+    let place = folder();
+    let store = SqliteStore::open(place.path(), &any_file_system()).unwrap();
+    import(&store, &mut "no export".as_bytes()).unwrap_err();
+    drop(store);
+    let store = SqliteStore::open(place.path(), &any_file_system()).unwrap();
+    let first = MemoryStore::new();
+    fill(&first);
+    import(&store, &mut exported(&first).as_bytes()).unwrap();
+    drop(store);
+    SqliteStore::open(place.path(), &any_file_system()).unwrap();
 }
 
 #[test]

@@ -175,6 +175,9 @@ impl Model {
                 if campaign.version != change.only_if {
                     return Err(Refusal::OtherVersion { version: campaign.version });
                 }
+                if campaign.status == Some(CampaignStatus::Closed) {
+                    return Err(Refusal::Closed);
+                }
                 (campaign.status, campaign.version, campaign.events) =
                     (Some(change.to), campaign.version + 1, campaign.events + 1);
                 Ok(Done::StatusSet { version: campaign.version })

@@ -199,6 +199,14 @@ impl Store for Planted {
         self.store.health()
     }
 
+    fn begin_import(&self) -> Result<(), StoreError> {
+        self.store.begin_import()
+    }
+
+    fn end_import(&self) -> Result<(), StoreError> {
+        self.store.end_import()
+    }
+
     fn close(&self) -> Result<(), StoreError> {
         self.store.close()
     }

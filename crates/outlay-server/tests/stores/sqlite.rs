@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use outlay_server::archive::{backup, restore};
 use outlay_server::store::{SqliteOptions, SqliteStore, Store, StoreError};
 use rusqlite::Connection;
 
@@ -39,6 +40,90 @@ fn filled(folder: &Path) -> SqliteStore {
 fn meddle(folder: &Path, sql: &str) {
     let connection = Connection::open(folder.join("outlay.db")).unwrap();
     connection.execute_batch(sql).unwrap();
+}
+
+/// The names of the files in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn an_empty_file_is_not_taken_for_a_new_store() {
+    let place = folder();
+    let path = place.path().join("outlay.db");
+    std::fs::write(&path, "").unwrap();
+    for error in [
+        SqliteStore::open(place.path(), &any_file_system()).unwrap_err(),
+        SqliteStore::open_to_read(place.path()).unwrap_err(),
+        SqliteStore::verify_in(place.path()).unwrap_err(),
+    ] {
+        assert!(error.what.contains("is empty (0 bytes)"), "{error}");
+    }
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 0, "it was written to");
+    std::fs::remove_file(&path).unwrap();
+    drop(SqliteStore::open(place.path(), &any_file_system()).unwrap());
+    assert_eq!(names(place.path()), ["outlay.db", "outlay.lock"]);
+}
+
+#[test]
+fn a_log_without_its_database_is_not_taken_for_a_new_store() {
+    let place = folder();
+    std::fs::write(place.path().join("outlay.db-wal"), "something").unwrap();
+    let error = SqliteStore::open(place.path(), &any_file_system()).unwrap_err();
+    assert!(error.what.contains("outlay.db is missing, but its log"), "{error}");
+}
+
+#[test]
+fn an_interrupted_first_start_is_no_obstacle() {
+    let place = folder();
+    for name in ["outlay.db.new", "outlay.db.new-wal", "outlay.db.new-shm"] {
+        std::fs::write(place.path().join(name), "something").unwrap();
+    }
+    drop(SqliteStore::open(place.path(), &any_file_system()).unwrap());
+    assert_eq!(names(place.path()), ["outlay.db", "outlay.lock"]);
+}
+
+#[test]
+fn a_folder_that_is_removed_is_noticed() {
+    for replaces in [false, true] {
+        let place = folder();
+        let data = place.path().join("data");
+        let store = SqliteStore::open(&data, &any_file_system()).unwrap();
+        one(&store, create("c", 1)).unwrap();
+        store.health().unwrap();
+        std::fs::remove_dir_all(&data).unwrap();
+        if replaces {
+            drop(SqliteStore::open(&data, &any_file_system()).unwrap());
+        }
+        let error = store.health().unwrap_err();
+        assert!(error.is_fatal && error.what.contains("was removed or replaced"), "{error}");
+        assert_eq!(store.apply(&[create("d", 1)]).unwrap_err(), error);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn only_the_owner_may_read_a_store_and_its_backups() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let place = folder();
+    let (data, copy, again) =
+        (place.path().join("data"), place.path().join("copy"), place.path().join("again"));
+    let store = SqliteStore::open(&data, &any_file_system()).unwrap();
+    one(&store, create("c", 1)).unwrap();
+    backup(&data, &copy, 1).unwrap();
+    restore(&copy, &again, &any_file_system()).unwrap();
+    for folder in [&data, &copy, &again] {
+        assert_eq!(mode(folder), 0o700, "{}", folder.display());
+        for name in names(folder) {
+            assert_eq!(mode(&folder.join(&name)), 0o600, "{}/{name}", folder.display());
+        }
+    }
+    assert_eq!(names(&data), ["outlay.db", "outlay.db-shm", "outlay.db-wal", "outlay.lock"]);
 }
 
 #[test]
@@ -266,8 +351,11 @@ fn who_holds_the_lock_by_hand_is_waited_for_and_nothing_breaks() {
 #[test]
 fn a_file_system_in_memory_is_refused_unless_insisted_on() {
     let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return };
-    let error = SqliteStore::open(folder.path(), &SqliteOptions::default()).unwrap_err();
+    let data = folder.path().join("a/b");
+    let error = SqliteStore::open(&data, &SqliteOptions::default()).unwrap_err();
     assert!(error.what.contains("is on a file system in memory (tmpfs)"), "{error}");
+    assert!(error.what.contains(data.to_str().unwrap()), "{error}");
+    assert_eq!(names(folder.path()), Vec::<String>::new(), "a refusal leaves something behind");
     assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none(), "nothing is left there");
     SqliteStore::open(folder.path(), &any_file_system()).unwrap();
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use outlay_server::store::{
-    CampaignRow, CampaignStatus, Command, Done, Event, EventKind, LOOKED_BACK, Outcome, Refusal,
-    RoundRow, Split, SplitRow, Standing, Store, TaskCount, TokenRevocation, TokenRow, TokenUse,
-    UsedKey,
+    Ask, CampaignRow, CampaignStatus, Command, Done, Event, EventKind, LOOKED_BACK, Outcome,
+    Refusal, RoundRow, Split, SplitRow, Standing, Store, TaskCount, TokenRevocation, TokenRow,
+    TokenUse, UsedKey,
 };
 
 use super::place::Place;
@@ -17,9 +17,11 @@ const CHECKS: &[(&str, Check)] = &[
     ("a campaign begins once", begins_once),
     ("campaigns are listed in pages", campaigns_in_pages),
     ("a status needs the version that was seen", status_needs_its_version),
+    ("a snapshot is what the single reads give", snapshot_is_what_reads_give),
     ("leases do not overlap", leases_do_not_overlap),
     ("leases pass what was acknowledged", leases_pass_what_was_acknowledged),
     ("rounds are handed out once", rounds_once),
+    ("a horizon is not passed", horizon_is_not_passed),
     ("a split keeps its bits", split_keeps_its_bits),
     ("a key hands out once", key_hands_out_once),
     ("a tell counts once", tell_counts_once),
@@ -132,6 +134,47 @@ fn campaigns_in_pages(place: &Place) {
     assert_eq!(ids(None, 0), Vec::<String>::new());
 }
 
+fn horizon_is_not_passed(place: &Place) {
+    let store = begun(place, 1);
+    let within =
+        |rounds, horizon| Command::Ask(Ask { horizon: Some(horizon), ..asked("c", rounds, 1) });
+    assert_eq!(one(&*store, within(1..4, 5)), Ok(Done::Asked));
+    let beyond = |rounds| Err(Refusal::BeyondHorizon { rounds });
+    assert_eq!(one(&*store, within(4..7, 5)), beyond(3));
+    let batch = [within(4..5, 5), within(5..7, 5), within(7..8, 5), within(8..9, 5)];
+    let answers = [Ok(Done::Asked), beyond(4), Ok(Done::Asked), beyond(5)];
+    assert_eq!(store.apply(&batch).unwrap(), answers);
+    assert_eq!(one(&*store, ask("c", 9..10, 1)), Ok(Done::Asked));
+    assert_eq!(store.standing("c").unwrap().rounds, 6);
+    sound(&*store);
+}
+
+fn snapshot_is_what_reads_give(place: &Place) {
+    let store = begun(place, 2);
+    let check = |after: u64, first: Option<u64>| {
+        let snapshot = store.snapshot("c", after).unwrap().unwrap();
+        let row = store.campaign("c").unwrap().unwrap();
+        assert_eq!(
+            (snapshot.status, snapshot.version, snapshot.changed_at),
+            (row.status, row.version, row.changed_at)
+        );
+        assert_eq!(snapshot.standing, store.standing("c").unwrap());
+        assert_eq!(snapshot.last_split.as_ref().map(|split| split.rounds.start), first);
+        assert!(
+            snapshot.last_split.is_none_or(|last| Some(last) == store.last_split("c").unwrap())
+        );
+    };
+    check(0, None);
+    one(&*store, ask("c", 1..4, 2)).unwrap();
+    one(&*store, ask("c", 4..5, 2)).unwrap();
+    one(&*store, tell("c", 2, &[(0, done(5)), (1, FAILED)])).unwrap();
+    one(&*store, set_status("c", CampaignStatus::Paused, 1)).unwrap();
+    check(0, Some(4));
+    check(3, Some(4));
+    check(4, None);
+    assert_eq!(store.snapshot("x", 0).unwrap(), None);
+}
+
 fn status_needs_its_version(place: &Place) {
     let store = begun(place, 1);
     assert_eq!(
@@ -155,6 +198,11 @@ fn status_needs_its_version(place: &Place) {
         Ok(Done::StatusSet { version: 4 })
     );
     assert_eq!(one(&*store, set_status("x", CampaignStatus::Closed, 1)), Err(Refusal::NoCampaign));
+    for to in [CampaignStatus::Open, CampaignStatus::Paused, CampaignStatus::Closed] {
+        assert_eq!(one(&*store, set_status("c", to, 4)), Err(Refusal::Closed));
+        let error = Err(Refusal::OtherVersion { version: 4 });
+        assert_eq!(one(&*store, set_status("c", to, 3)), error);
+    }
     let row = store.campaign("c").unwrap().unwrap();
     assert_eq!(
         (row.status, row.version, row.created_at, row.changed_at),

@@ -34,6 +34,7 @@ pub(crate) fn set_status(
         campaign: campaign.into(),
         to,
         only_if,
+        may_reopen: false,
         at: 2000,
         token: "keeper".into(),
     })
@@ -64,6 +65,7 @@ pub(crate) fn asked(campaign: &str, rounds: Range<u64>, tasks: u32) -> Ask {
         expires_at: 3000 + DAY,
         token: "asker".into(),
         key: None,
+        horizon: None,
     }
 }
 

@@ -118,6 +118,14 @@ impl Store for Wrapped {
         self.inner.health()
     }
 
+    fn begin_import(&self) -> Result<(), StoreError> {
+        self.inner.begin_import()
+    }
+
+    fn end_import(&self) -> Result<(), StoreError> {
+        self.inner.end_import()
+    }
+
     fn close(&self) -> Result<(), StoreError> {
         self.inner.close()
     }

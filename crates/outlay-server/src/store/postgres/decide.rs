@@ -46,6 +46,8 @@ pub(super) struct Known {
     pub(super) keys: HashMap<(String, String), (UsedKey, Millis)>,
     /// Asks, by their place in the batch, whose rounds are taken.
     pub(super) taken: HashSet<usize>,
+    /// Rounds of campaigns with a horizon, which nobody changes meanwhile.
+    pub(super) handed_out: HashMap<i32, u64>,
 }
 
 /// What is to be written. Numbers are places in the batch.
@@ -121,6 +123,14 @@ impl<'a> Decision<'a> {
             || before.is_some_and(|((owner, _), end)| *owner == campaign && *end > start)
         {
             return Err(Refusal::RoundsTaken);
+        }
+        if let Some(horizon) = ask.horizon {
+            let asked = self.asks.iter().filter(|(_, other, _)| *other == campaign);
+            let in_batch: u64 = asked.map(|(.., ask)| ask.rounds.end - ask.rounds.start).sum();
+            let rounds = known.handed_out.get(&campaign).copied().unwrap_or(0) + in_batch;
+            if rounds.saturating_add(end.saturating_sub(start)) > horizon {
+                return Err(Refusal::BeyondHorizon { rounds });
+            }
         }
         rounds.insert((campaign, start), end);
         self.asks.push((at, campaign, ask));
@@ -198,6 +208,7 @@ mod tests {
             expires_at: 5,
             token: "t".into(),
             key,
+            horizon: None,
         }
     }
 
@@ -250,6 +261,17 @@ mod tests {
         let used = Answer::Refused(Refusal::KeyUsed { request: [3; 32], rounds: 3..5 });
         assert_eq!(decision.answers, [Answer::Refused(Refusal::RoundsTaken), Answer::Asked, used]);
         assert_eq!(decision.keys.len(), 1);
+    }
+
+    #[test]
+    fn rounds_of_one_batch_stay_within_the_horizon() {
+        let within = |rounds| Ask { horizon: Some(5), ..ask(rounds, None) };
+        let asks = [within(1..3), within(3..6), within(6..7), ask(7..9, None)];
+        let batch: Vec<_> = asks.iter().map(|ask| Wanted::Ask(ask, Some(1))).collect();
+        let known = Known { handed_out: [(1, 2)].into(), ..Known::default() };
+        let beyond = Answer::Refused(Refusal::BeyondHorizon { rounds: 4 });
+        let answers = [Answer::Asked, beyond, Answer::Asked, Answer::Asked];
+        assert_eq!(decide(&batch, &known).answers, answers);
     }
 
     #[test]

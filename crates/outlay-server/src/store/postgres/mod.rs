@@ -19,6 +19,7 @@ mod reading;
 mod rounds;
 mod schema;
 mod session;
+mod sessions;
 mod single;
 mod slot;
 mod tls;
@@ -38,8 +39,8 @@ use tokio_postgres::types::Type;
 pub use slot::Slots;
 
 use super::{
-    CampaignRow, Command, Done, Event, Millis, Outcome, Refusal, RoundRow, SplitRow, Standing,
-    Store, StoreError, TokenRow, UsedKey, Verified,
+    CampaignRow, CampaignSnapshot, Command, Done, Event, Millis, Outcome, Refusal, RoundRow,
+    SplitRow, Standing, Store, StoreError, TokenRow, UsedKey, Verified,
 };
 use campaigns::Campaigns;
 use decide::{Wanted, whole};
@@ -52,6 +53,9 @@ const SEQ_STEP: i64 = 1024;
 /// Rows and numbers of one transaction: more are cut into several, so that no message grows without
 /// end.
 const WEIGHT: usize = 100_000;
+
+/// Campaigns of which ids are taken from the database at the same time.
+const LEASING: usize = 64;
 
 /// Asks with a key between two looks for keys that have expired, and how many of these are removed
 /// at a time.
@@ -72,7 +76,7 @@ pub struct PostgresOptions {
     pub replica: String,
     /// How connections come by the rows that they count in.
     pub slots: Slots,
-    /// Connections at most.
+    /// Connections at most: half of them write, the others read. At least one of each.
     pub connections: usize,
     /// What the database may take for one statement; half of it for a lock.
     pub timeout: Duration,
@@ -111,6 +115,9 @@ pub struct PostgresStore {
     options: PostgresOptions,
     campaigns: Mutex<Campaigns>,
     leases: Mutex<Leases>,
+    /// Held while ids are taken from the database, by the campaign's number: blocks are added in the
+    /// order in which they were taken, and one trip serves all who wait.
+    leasing: [Mutex<()>; LEASING],
     keyed: AtomicU64,
 }
 
@@ -131,13 +138,15 @@ impl PostgresStore {
     pub fn open(options: PostgresOptions) -> Result<Self, StoreError> {
         let pool = Pool::new(&options)?;
         pool.run(For::Reading, async |session| {
-            schema::migrate(session, &options.schema, &pool.openings.write).await
+            schema::migrate(session, &options.schema, &pool.openings.write).await?;
+            schema::check_import(session, &options.schema, &pool.openings.read).await
         })?;
         Ok(Self {
             pool,
             options,
             campaigns: Mutex::new(Campaigns::default()),
             leases: Mutex::new(Leases::default()),
+            leasing: std::array::from_fn(|_| Mutex::default()),
             keyed: AtomicU64::new(0),
         })
     }
@@ -253,6 +262,12 @@ impl PostgresStore {
         self.pool.run(For::Reading, read)
     }
 
+    fn set_importing(&self, is_importing: bool) -> Result<(), StoreError> {
+        self.pool.run(For::Writing, async |session| {
+            schema::set_importing(session, &self.pool.openings.write, is_importing).await
+        })
+    }
+
     fn leases(&self) -> MutexGuard<'_, Leases> {
         self.leases.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -293,6 +308,11 @@ impl Store for PostgresStore {
             self.read(async |session| campaigns::find_one(self, session, campaign).await)?
         };
         let home = found.ok_or_else(unknown)?;
+        if let Some(taken) = self.lease_at_hand(campaign, count) {
+            return Ok(taken);
+        }
+        let place = home.number.unsigned_abs() as usize % LEASING;
+        let _alone = self.leasing[place].lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let epoch = self.pool.epoch();
             if let Some(taken) = self.leases().since(epoch).take(home.number, count) {
@@ -309,6 +329,11 @@ impl Store for PostgresStore {
                 self.leases().since(epoch).add(home.number, unsigned(end - more)..unsigned(end));
             }
         }
+    }
+
+    fn lease_at_hand(&self, campaign: &str, count: u32) -> Option<Range<u64>> {
+        let home = campaigns::known(self, campaign)?;
+        self.leases().since(self.pool.epoch()).take(home.number, count)
     }
 
     fn campaign(&self, id: &str) -> Result<Option<CampaignRow>, StoreError> {
@@ -329,6 +354,10 @@ impl Store for PostgresStore {
 
     fn last_split(&self, campaign: &str) -> Result<Option<SplitRow>, StoreError> {
         self.read(async |session| reading::split_before(self, session, campaign, i64::MAX).await)
+    }
+
+    fn snapshot(&self, campaign: &str, after: u64) -> Result<Option<CampaignSnapshot>, StoreError> {
+        self.read(async |session| reading::snapshot(self, session, campaign, after).await)
     }
 
     fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<(u64, Millis)>, StoreError> {
@@ -364,6 +393,14 @@ impl Store for PostgresStore {
         self.pool.run_long(For::Reading, async |session| {
             verify::verify(session, &self.pool.openings.long_view).await
         })
+    }
+
+    fn begin_import(&self) -> Result<(), StoreError> {
+        self.set_importing(true)
+    }
+
+    fn end_import(&self) -> Result<(), StoreError> {
+        self.set_importing(false)
     }
 
     fn health(&self) -> Result<(), StoreError> {

@@ -1,17 +1,19 @@
-//! A few connections, made when they are needed, dropped when they are lost.
+//! Connections from deadpool, and how work is done on them: again if a connection was lost before
+//! anything was committed, within a limit of time, for callers that block.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use deadpool::managed::{self, Object, PoolConfig, PoolError, QueueMode};
+use deadpool_postgres::{Manager, ManagerConfig, RecyclingMethod};
 use tokio::runtime::Runtime;
-use tokio::sync::Semaphore;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::{Config, NoTls};
-use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::PostgresOptions;
 use super::session::{Openings, Session};
+use super::sessions::Sessions;
 use super::tls;
 use super::trouble::Trouble;
 use crate::store::StoreError;
@@ -31,48 +33,29 @@ pub(super) enum For {
 pub(super) struct Pool {
     /// Absent only while it is dropped.
     runtime: Option<Runtime>,
-    config: Config,
-    /// How to encrypt, if it was asked for.
-    tls: Option<MakeRustlsConnect>,
+    readers: managed::Pool<Sessions>,
+    writers: managed::Pool<Sessions>,
     pub(super) openings: Openings,
     timeout: Duration,
-    idle: Mutex<Vec<Session>>,
-    room: Semaphore,
-    epoch: AtomicU64,
+    epoch: Arc<AtomicU64>,
 }
 
 impl Pool {
     pub(super) fn new(options: &PostgresOptions) -> Result<Self, StoreError> {
-        let bad = |what: String| StoreError { what, is_fatal: true };
-        let (url, certificates) = tls::split(&options.url);
-        let mut config: Config = url
-            .parse()
-            .map_err(|error| bad(format!("the address of the database cannot be read: {error}")))?;
-        let tls = match config.get_ssl_mode() {
-            SslMode::Require => Some(tls::connector(certificates.as_deref()).map_err(bad)?),
-            _ => None,
-        };
-        if config.get_application_name().is_none() {
-            config.application_name("outlay");
-        }
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(options.timeout / 2);
-        }
-        // A machine that has gone without a word is noticed, also by a connection that waits.
-        config.tcp_user_timeout(options.timeout).keepalives_idle(options.timeout);
         let mut threads = tokio::runtime::Builder::new_multi_thread();
         let runtime = threads.worker_threads(1).thread_name("outlay-postgres").enable_all().build();
+        let epoch = Arc::new(AtomicU64::new(0));
+        let writers = (options.connections / 2).max(1);
+        let readers = options.connections.saturating_sub(writers).max(1);
         Ok(Self {
             runtime: Some(
                 runtime.map_err(|error| bad(format!("no thread for the database: {error}")))?,
             ),
-            config,
-            tls,
+            readers: connections(options, readers, &epoch)?,
+            writers: connections(options, writers, &epoch)?,
             openings: Openings::new(&options.schema, options.timeout.as_millis().max(2)),
             timeout: options.timeout,
-            idle: Mutex::new(Vec::new()),
-            room: Semaphore::new(options.connections.max(1)),
-            epoch: AtomicU64::new(0),
+            epoch,
         })
     }
 
@@ -137,75 +120,128 @@ impl Pool {
         purpose: For,
         work: &impl AsyncFn(&mut Session) -> Result<T, Trouble>,
     ) -> Result<T, Trouble> {
-        let _room = self
-            .room
-            .acquire()
-            .await
-            .map_err(|_| Trouble::final_one("the store is closed", false))?;
-        let mut session = match self.take(purpose) {
-            Some(session) => session,
-            None => self.connect().await?,
+        let pool = match purpose {
+            For::Reading => &self.readers,
+            For::Writing => &self.writers,
         };
+        let mut session = pool.get().await.map_err(no_connection)?;
+        session.is_clean = false;
         let done = work(&mut session).await;
-        match &done {
-            Ok(_) => self.put(session),
-            Err(trouble) if trouble.is_lost => self.forget_all(),
+        session.is_clean = match &done {
+            Ok(_) => true,
+            Err(trouble) if trouble.is_lost => false,
             // Whatever was left open must not reach the next caller.
-            Err(_) if session.rollback().await.is_ok() => self.put(session),
-            Err(_) => self.forget_all(),
+            Err(_) => session.rollback().await.is_ok(),
+        };
+        if !session.is_clean {
+            drop(Object::take(session));
+            self.forget_all();
         }
         done
-    }
-
-    async fn connect(&self) -> Result<Session, Trouble> {
-        let epoch = self.epoch();
-        // What drives a connection ends when its client is dropped, and tells the client about
-        // errors.
-        let client = if let Some(tls) = &self.tls {
-            let (client, connection) = self.config.connect(tls.clone()).await?;
-            tokio::spawn(connection);
-            client
-        } else {
-            let (client, connection) = self.config.connect(NoTls).await?;
-            tokio::spawn(connection);
-            client
-        };
-        Ok(Session { client, slot: None, epoch })
-    }
-
-    fn take(&self, purpose: For) -> Option<Session> {
-        let mut idle = self.idle();
-        idle.retain(|session| !session.client.is_closed());
-        let fits = |session: &Session| session.slot.is_some() == (purpose == For::Writing);
-        let place = idle.iter().rposition(fits).or(idle.len().checked_sub(1))?;
-        Some(idle.remove(place))
-    }
-
-    fn put(&self, session: Session) {
-        let mut idle = self.idle();
-        if session.epoch == self.epoch() {
-            idle.push(session);
-        }
     }
 
     /// One connection was lost: the others are not worth much either, and each would cost a caller
     /// an error.
     pub(super) fn forget_all(&self) {
         self.epoch.fetch_add(1, Ordering::SeqCst);
-        self.idle().clear();
+        for pool in [&self.readers, &self.writers] {
+            pool.retain(|_, _| false);
+        }
     }
+}
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Session>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+fn bad(what: String) -> StoreError {
+    StoreError { what, is_fatal: true }
+}
+
+fn no_connection(error: PoolError<tokio_postgres::Error>) -> Trouble {
+    match error {
+        PoolError::Backend(error) => error.into(),
+        other => Trouble::final_one(format!("there is no connection: {other}"), false),
     }
+}
+
+/// A pool of so many connections.
+fn connections(
+    options: &PostgresOptions,
+    most: usize,
+    epoch: &Arc<AtomicU64>,
+) -> Result<managed::Pool<Sessions>, StoreError> {
+    let (url, certificates) = tls::split(&options.url);
+    let mut config: Config = url
+        .parse()
+        .map_err(|error| bad(format!("the address of the database cannot be read: {error}")))?;
+    if config.get_application_name().is_none() {
+        config.application_name("outlay");
+    }
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(options.timeout / 2);
+    }
+    // A machine that has gone without a word is noticed, also by a connection that waits.
+    config.tcp_user_timeout(options.timeout).keepalives_idle(options.timeout);
+    let how = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+    let manager = match config.get_ssl_mode() {
+        SslMode::Require => {
+            let tls = tls::connector(certificates.as_deref()).map_err(bad)?;
+            Manager::from_config(config, tls, how)
+        }
+        _ => Manager::from_config(config, NoTls, how),
+    };
+    // Those that were used last first, so that connections which are not needed stay without a slot.
+    let limits = PoolConfig { queue_mode: QueueMode::Lifo, ..PoolConfig::new(most) };
+    managed::Pool::builder(Sessions::new(manager, Arc::clone(epoch)))
+        .config(limits)
+        .build()
+        .map_err(|error| bad(format!("no pool of connections: {error}")))
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.idle().clear();
         // Not by its own drop: that waits, and may not be done where futures run.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    async fn process(session: &Session) -> Result<i32, Trouble> {
+        let rows = session.client.query_typed("SELECT pg_backend_pid()", &[]).await?;
+        Ok(rows[0].get(0))
+    }
+
+    /// A caller whose time was up leaves an open transaction behind.
+    #[test]
+    fn a_connection_on_which_a_call_was_broken_off_is_not_used_again() {
+        let Ok(url) = std::env::var("OUTLAY_TEST_POSTGRES") else { return };
+        let timeout = Duration::from_secs(1);
+        let pool =
+            Pool::new(&PostgresOptions { connections: 2, timeout, ..PostgresOptions::new(url) })
+                .unwrap();
+        let used = Mutex::new(Vec::new());
+        let note = async |session: &mut Session| {
+            let process = process(session).await?;
+            used.lock().unwrap().push(process);
+            Ok(())
+        };
+        for _ in 0..2 {
+            pool.run(For::Writing, note).unwrap();
+        }
+        let broken_off = pool.run(For::Writing, async |session| {
+            note(session).await?;
+            session.client.batch_execute("BEGIN").await?;
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            Ok(())
+        });
+        assert!(broken_off.unwrap_err().what.contains("has not answered within"));
+        pool.run(For::Writing, note).unwrap();
+        let used = used.into_inner().unwrap();
+        assert_eq!((used[0], used[1]), (used[1], used[2]), "it was not used again before");
+        assert_ne!(used[2], used[3]);
     }
 }

@@ -12,8 +12,8 @@ use super::session::{Session, Value};
 use super::trouble::Trouble;
 use super::{PostgresStore, digest, outcome, unsigned};
 use crate::store::{
-    Event, EventKind, LOOKED_BACK, Millis, Outcome, RoundRow, Split, SplitRow, Standing, TaskCount,
-    TokenRow, UsedKey,
+    CampaignSnapshot, Event, EventKind, LOOKED_BACK, Millis, Outcome, RoundRow, Split, SplitRow,
+    Standing, TaskCount, TokenRow, UsedKey,
 };
 
 fn page(limit: usize) -> i64 {
@@ -38,9 +38,14 @@ pub(super) async fn standing(
     };
     let rows =
         session.repeatable(&store.pool.openings.read, STANDING, &[(&number, Type::INT4)]).await?;
+    Ok(standing_of(&rows, tasks))
+}
+
+/// The counts of a campaign with so many tasks.
+fn standing_of(rows: &[Row], tasks: u32) -> Standing {
     let mut standing =
         Standing { tasks: vec![TaskCount::default(); tasks as usize], ..Standing::default() };
-    for row in &rows {
+    for row in rows {
         let (task, [first, second, third, fourth]) =
             (row.get::<_, i32>(0), [1, 2, 3, 4].map(|column| unsigned(row.get(column))));
         match usize::try_from(task) {
@@ -56,7 +61,42 @@ pub(super) async fn standing(
             Ok(_) => {}
         }
     }
-    Ok(standing)
+    standing
+}
+
+/// One trip: the statements are sent together, and see the same moment.
+pub(super) async fn snapshot(
+    store: &PostgresStore,
+    session: &Session,
+    campaign: &str,
+    after: u64,
+) -> Result<Option<CampaignSnapshot>, Trouble> {
+    let Some(Home { number, tasks }) = campaigns::find_one(store, session, campaign).await? else {
+        return Ok(None);
+    };
+    let after = whole(after);
+    let values: [Value<'_>; 2] = [(&number, Type::INT4), (&after, Type::INT8)];
+    let status = "SELECT status, version, changed_at FROM campaign WHERE number = $1";
+    let last = format!("{SPLIT} AND first_round > $2 ORDER BY first_round DESC LIMIT 1");
+    let (begun, status, standing, last, ended) = tokio::join! {
+        biased;
+        session.client.batch_execute(&store.pool.openings.view),
+        session.client.query_typed(status, &values[..1]),
+        session.client.query_typed(STANDING, &values[..1]),
+        session.client.query_typed(&last, &values),
+        session.client.batch_execute("COMMIT"),
+    };
+    begun?;
+    let (status, standing, last) = (status?, standing?, last?);
+    ended?;
+    let Some(row) = status.first() else { return Ok(None) };
+    Ok(Some(CampaignSnapshot {
+        status: campaigns::status(row.get(0))?,
+        version: unsigned(row.get(1)),
+        changed_at: row.get(2),
+        standing: standing_of(&standing, tasks),
+        last_split: last.first().map(split_row),
+    }))
 }
 
 const SPLIT: &str = "SELECT first_round, end_round, budget, available, spend, success, weight, stats_version, at, expires_at, seq, token

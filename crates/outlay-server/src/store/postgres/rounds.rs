@@ -3,7 +3,7 @@
 //! Rows are written in one order everywhere: keys, splits, feedback, counts, each sorted. Whoever
 //! has to wait for another's row waits for somebody who is further on, so nobody waits in a circle.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
@@ -45,9 +45,17 @@ pub(super) async fn write(
     batch: &[Wanted<'_>],
 ) -> Result<Vec<Result<Done, Refusal>>, Trouble> {
     let mut known = Known::default();
+    let limited = limited(batch);
     for _ in 0..ATTEMPTS {
+        let begun = if limited.is_empty() {
+            None
+        } else {
+            let first_seq = session.begin(opening).await?;
+            known.handed_out = handed_out(session, &limited).await?;
+            Some(first_seq)
+        };
         let tried = decide(batch, &known);
-        let written = insert(session, opening, &tried).await?;
+        let written = insert(session, opening, begun, &tried).await?;
         learn(session, &tried, &written, &mut known).await?;
         let decision = decide(batch, &known);
         if written.is_all_of(&tried, &decision, &known) {
@@ -56,6 +64,32 @@ pub(super) async fn write(
         session.rollback().await?;
     }
     Err(Trouble::final_one("others write the same all the time", false))
+}
+
+/// Campaigns with a horizon of which rounds are asked for, in order.
+fn limited(batch: &[Wanted<'_>]) -> Vec<i32> {
+    let limited = |wanted: &Wanted<'_>| match wanted {
+        Wanted::Ask(ask, campaign) => campaign.filter(|_| ask.horizon.is_some()),
+        Wanted::Tell(..) => None,
+    };
+    let campaigns: BTreeSet<i32> = batch.iter().filter_map(limited).collect();
+    campaigns.into_iter().collect()
+}
+
+/// How many rounds campaigns have, which stay so until the transaction ends: others who ask for
+/// rounds of the same campaigns wait. Nothing else is held when it waits, so not in a circle.
+async fn handed_out(session: &Session, campaigns: &[i32]) -> Result<HashMap<i32, u64>, Trouble> {
+    let values: [Value<'_>; 1] = [(&campaigns, Type::INT4_ARRAY)];
+    let hold = "SELECT FROM lease WHERE campaign = ANY ($1) ORDER BY campaign FOR UPDATE";
+    // Two statements: the second one sees what was committed while the first one waited.
+    let count = "SELECT campaign, sum(rounds)::bigint FROM tally WHERE campaign = ANY ($1) GROUP BY campaign";
+    let (held, counted) = tokio::join! {
+        biased;
+        session.client.query_typed(hold, &values),
+        session.client.query_typed(count, &values),
+    };
+    held?;
+    Ok(counted?.iter().map(|row| (row.get(0), unsigned(row.get(1)))).collect())
 }
 
 /// What the database took.
@@ -89,16 +123,25 @@ impl Written {
     }
 }
 
+/// Begins the transaction if that has not been done; gives its first number for events.
+async fn begin(session: &Session, opening: &str, begun: Option<i64>) -> Result<i64, Trouble> {
+    match begun {
+        Some(first_seq) => Ok(first_seq),
+        None => session.begin(opening).await,
+    }
+}
+
 async fn insert(
     session: &Session,
     opening: &str,
+    begun: Option<i64>,
     decision: &Decision<'_>,
 ) -> Result<Written, Trouble> {
     let (keys, splits, feedback) =
         (KeyColumns::of(decision), SplitColumns::of(decision), FeedbackColumns::of(decision));
     let (begun, keys, asks, items) = tokio::join! {
         biased;
-        session.begin(opening),
+        begin(session, opening, begun),
         keys.insert(session),
         splits.insert(session),
         feedback.insert(session),

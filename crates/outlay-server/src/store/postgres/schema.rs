@@ -7,7 +7,7 @@ use super::trouble::Trouble;
 
 /// Each step brings the tables from one version to the next. What is written here is never changed,
 /// only added to.
-const STEPS: [&str; 2] = [FIRST, SECOND];
+const STEPS: [&str; 3] = [FIRST, SECOND, THIRD];
 
 /// Rows are added and never changed, but for four kinds: a campaign's status, counters, tokens, and
 /// keys that have expired.
@@ -148,6 +148,9 @@ CREATE TABLE token (
 /// The use of a token that was noted last.
 const SECOND: &str = "ALTER TABLE token ADD COLUMN last_used_at bigint";
 
+/// The mark of an import that has not finished.
+const THIRD: &str = "ALTER TABLE outlay_schema ADD COLUMN is_importing bool NOT NULL DEFAULT false";
+
 const HAS_TABLES: &str =
     "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = 'outlay_schema')";
 const VERSION: &str = "SELECT version FROM outlay_schema";
@@ -183,6 +186,33 @@ pub(super) async fn migrate(session: &Session, schema: &str, opening: &str) -> R
         .execute_typed("UPDATE outlay_schema SET version = $1", &[(&known, Type::INT4)])
         .await?;
     session.commit().await
+}
+
+/// Refuses a store whose import has not finished: a part of the export is missing in it, although
+/// its counts agree.
+pub(super) async fn check_import(
+    session: &Session,
+    schema: &str,
+    opening: &str,
+) -> Result<(), Trouble> {
+    let rows = session.repeatable(opening, "SELECT is_importing FROM outlay_schema", &[]).await?;
+    if rows.first().is_some_and(|row| row.get(0)) {
+        let what = format!(
+            "the import into the database has not finished, so the store is incomplete: wait for it or, if it was interrupted, drop the schema `{schema}` and import again"
+        );
+        return Err(Trouble::final_one(what, false));
+    }
+    Ok(())
+}
+
+/// Sets or removes the mark of an import that has not finished.
+pub(super) async fn set_importing(
+    session: &Session,
+    opening: &str,
+    is_importing: bool,
+) -> Result<(), Trouble> {
+    let sql = "UPDATE outlay_schema SET is_importing = $1";
+    session.repeatable(opening, sql, &[(&is_importing, Type::BOOL)]).await.map(|_| ())
 }
 
 /// Whether there are tables, of whatever version.

@@ -5,8 +5,9 @@
 //! connection for each transaction does no harm. Messages that do not need an answer of the one
 //! before are sent together: a read is one trip to the server and back, a batch of rounds two.
 
+use deadpool_postgres::ClientWrapper;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Error, Row, SimpleQueryMessage};
+use tokio_postgres::{Error, Row, SimpleQueryMessage};
 
 use super::SEQ_STEP;
 use super::trouble::Trouble;
@@ -53,11 +54,13 @@ impl Openings {
 /// A connection that nobody else uses at the time.
 #[derive(Debug)]
 pub(super) struct Session {
-    pub(super) client: Client,
+    pub(super) client: ClientWrapper,
     /// Where it counts, see [`slot`](super::slot); none before it writes.
     pub(super) slot: Option<i32>,
     /// How often connections had been lost when it was made.
     pub(super) epoch: u64,
+    /// Whether no transaction is open on it.
+    pub(super) is_clean: bool,
 }
 
 impl Session {

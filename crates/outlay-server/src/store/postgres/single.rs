@@ -75,6 +75,7 @@ async fn create(store: &PostgresStore, session: &Session, new: &NewCampaign) -> 
 
 const SET_STATUS: &str = "
     WITH new AS (UPDATE campaign SET status = $2, version = version + 1, changed_at = $3 WHERE id = $1 AND version = $4
+            AND (status <> 'closed' OR $7)
             RETURNING number, version),
         changed AS (INSERT INTO change (campaign, seq, status, at, token) SELECT number, currval('event') * $6, $2, $3, $5 FROM new)
     SELECT version FROM new";
@@ -91,6 +92,7 @@ async fn set_status(store: &PostgresStore, session: &Session, change: &StatusCha
         (&only_if as _, Type::INT8),
         (&change.token as _, Type::TEXT),
         (&SEQ_STEP as _, Type::INT8),
+        (&change.may_reopen as _, Type::BOOL),
     ];
     let (begun, set, there) = tokio::join! {
         biased;
@@ -103,6 +105,7 @@ async fn set_status(store: &PostgresStore, session: &Session, change: &StatusCha
     session.commit().await?;
     Ok(match (set.first(), there.first()) {
         (Some(row), _) => Ok(Done::StatusSet { version: unsigned(row.get(0)) }),
+        (None, Some(row)) if row.get::<_, i64>(0) == only_if => Err(Refusal::Closed),
         (None, Some(row)) => Err(Refusal::OtherVersion { version: unsigned(row.get(0)) }),
         (None, None) => Err(Refusal::NoCampaign),
     })

@@ -173,12 +173,17 @@ impl<'a> Batch<'a> {
         let Some(known) = self.known(&change.campaign)? else {
             return Ok(Err(Refusal::NoCampaign));
         };
-        let mut find =
-            self.connection.prepare_cached("SELECT version FROM campaign WHERE number = ?1")?;
-        let version: i64 = find.query_row([known.number], |row| row.get(0))?;
+        let find = "SELECT version, status = ?2 FROM campaign WHERE number = ?1";
+        let mut find = self.connection.prepare_cached(find)?;
+        let closed = status_number(CampaignStatus::Closed);
+        let (version, is_closed): (i64, bool) =
+            find.query_row(params![known.number, closed], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let version = version as u64;
         if version != change.only_if {
             return Ok(Err(Refusal::OtherVersion { version }));
+        }
+        if is_closed && !change.may_reopen {
+            return Ok(Err(Refusal::Closed));
         }
         let update = "UPDATE campaign SET status = ?2, version = version + 1, changed_at = ?3 WHERE number = ?1";
         self.connection.prepare_cached(update)?.execute(params![
@@ -218,6 +223,12 @@ impl<'a> Batch<'a> {
         if self.is_taken(known.number, first, past)? {
             return Ok(Err(Refusal::RoundsTaken));
         }
+        if let Some(horizon) = ask.horizon {
+            let rounds = self.handed_out(known.number)?;
+            if rounds.saturating_add(past.abs_diff(first)) > horizon {
+                return Ok(Err(Refusal::BeyondHorizon { rounds }));
+            }
+        }
         let split = &ask.split;
         let there = split.there();
         let seq = self.next_seq();
@@ -242,6 +253,15 @@ impl<'a> Batch<'a> {
         self.tallies.entry(known.number).or_default().rounds += past - first;
         self.use_key(ask, first, past)?;
         Ok(Ok(Done::Asked))
+    }
+
+    /// Rounds of a campaign, with those of this batch.
+    fn handed_out(&self, campaign: i64) -> rusqlite::Result<u64> {
+        let mut find =
+            self.connection.prepare_cached("SELECT rounds FROM tally WHERE campaign = ?1")?;
+        let kept: Option<i64> = find.query_row([campaign], |row| row.get(0)).optional()?;
+        let new = self.tallies.get(&campaign).map_or(0, |tally| tally.rounds);
+        Ok((kept.unwrap_or(0) + new).unsigned_abs())
     }
 
     fn is_taken(&self, campaign: i64, first: i64, past: i64) -> rusqlite::Result<bool> {

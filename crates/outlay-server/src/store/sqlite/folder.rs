@@ -16,10 +16,87 @@ pub(super) fn database(folder: &Path) -> PathBuf {
     folder.join(DATABASE)
 }
 
+/// A new database until it is complete: an interrupted start leaves no `outlay.db`.
+pub(super) const NEW_DATABASE: &str = "outlay.db.new";
+
+/// A file with more letters at the end of its name.
+pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
+}
+
+/// Removes a database with its log.
+pub(super) fn remove_database(path: &Path) {
+    for end in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(beside(path, end));
+    }
+}
+
 /// Removes a store, and nothing else that is in the folder.
 pub(super) fn remove(folder: &Path) {
-    for name in [DATABASE, "outlay.db-wal", "outlay.db-shm", LOCK] {
-        let _ = std::fs::remove_file(folder.join(name));
+    remove_database(&folder.join(DATABASE));
+    remove_database(&folder.join(NEW_DATABASE));
+    let _ = std::fs::remove_file(folder.join(LOCK));
+}
+
+/// Whether there is a database. One that was cut off, or of which only the log is left, is not
+/// taken for a new one.
+pub(super) fn has_database(path: &Path) -> Result<bool, StoreError> {
+    let length = |path: &Path| match std::fs::metadata(path) {
+        Ok(file) => Ok(Some(file.len())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(cannot("read", path, &error)),
+    };
+    let log = beside(path, "-wal");
+    let advice = "`outlay restore` brings back a backup; to begin a new store";
+    match (length(path)?, length(&log)?) {
+        (Some(0), _) => Err(refused(format!(
+            "{path} is empty (0 bytes), so it is not a store: {advice}, remove {path}",
+            path = path.display()
+        ))),
+        (Some(_), _) => Ok(true),
+        (None, Some(1..)) => Err(refused(format!(
+            "{} is missing, but its log {log} is there: {advice}, remove {log}",
+            path.display(),
+            log = log.display()
+        ))),
+        (None, _) => Ok(false),
+    }
+}
+
+/// Opens files that only their owner may read.
+pub(crate) fn private_file() -> std::fs::OpenOptions {
+    let mut options = File::options();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Makes folders that only their owner may read.
+pub(crate) fn private_folder() -> std::fs::DirBuilder {
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
+
+/// Which file a path leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FileId(u64, u64);
+
+impl FileId {
+    #[cfg(unix)]
+    pub(super) fn of(path: &Path) -> std::io::Result<Self> {
+        use std::os::unix::fs::MetadataExt;
+        std::fs::metadata(path).map(|file| Self(file.dev(), file.ino()))
+    }
+
+    /// Elsewhere than on Unix only whether there is one.
+    #[cfg(not(unix))]
+    pub(super) fn of(path: &Path) -> std::io::Result<Self> {
+        std::fs::metadata(path).map(|_| Self(0, 0))
     }
 }
 
@@ -33,13 +110,14 @@ pub(super) struct Hold {
 impl Hold {
     /// Takes hold of a folder, which is made if it is not there.
     pub(super) fn take(folder: &Path, any_file_system: bool) -> Result<Self, StoreError> {
-        std::fs::create_dir_all(folder).map_err(|error| cannot("make", folder, &error))?;
+        // Before the folder is made: a refusal leaves nothing behind.
         if !any_file_system {
             refuse_unsafe(folder)?;
         }
+        let made = private_folder().recursive(true).create(folder);
+        made.map_err(|error| cannot("make", folder, &error))?;
         let path = folder.join(LOCK);
-        let opened =
-            File::options().create(true).truncate(false).read(true).write(true).open(&path);
+        let opened = private_file().create(true).truncate(false).read(true).open(&path);
         let mut lock = opened.map_err(|error| cannot("write to", &path, &error))?;
         match lock.try_lock() {
             Ok(()) => {}
@@ -56,6 +134,13 @@ impl Hold {
         note().map_err(|error| cannot("write to", &path, &error))?;
         Ok(Self { _lock: lock })
     }
+}
+
+/// The folder itself, or the nearest one above it that is there.
+#[cfg(target_os = "linux")]
+fn nearest(folder: &Path) -> &Path {
+    let is_there = |folder: &&Path| folder.exists();
+    folder.ancestors().find(is_there).unwrap_or(Path::new("."))
 }
 
 fn in_use(folder: &Path, lock: &mut File) -> String {
@@ -85,7 +170,7 @@ pub(super) fn cannot(what: &str, path: &Path, error: &std::io::Error) -> StoreEr
 
 #[cfg(target_os = "linux")]
 fn refuse_unsafe(folder: &Path) -> Result<(), StoreError> {
-    let kind = rustix::fs::statfs(folder)
+    let kind = rustix::fs::statfs(nearest(folder))
         .map_err(|error| cannot("look at", folder, &error.into()))?
         .f_type;
     // Magic numbers of the kernel; the field is signed on some machines, and all of them have 32

@@ -10,7 +10,7 @@ mod schema;
 mod write;
 
 pub use failure::DISK_FULL;
-pub(crate) use folder::{DATABASE, sync_folder};
+pub(crate) use folder::{DATABASE, private_file, private_folder, sync_folder};
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -24,7 +24,7 @@ use super::{
     StoreError, TokenRow, UsedKey, Verified,
 };
 use failure::{DAMAGED, passing};
-use folder::{Hold, refused};
+use folder::{FileId, Hold, NEW_DATABASE, refused};
 use write::Writer;
 
 /// How a store is opened.
@@ -52,6 +52,8 @@ pub struct SqliteStore {
     readers: Mutex<Vec<Connection>>,
     writer: Option<Mutex<Writer>>,
     _hold: Option<Hold>,
+    /// The file that it writes to.
+    file: Option<FileId>,
     /// The next round of each campaign that has asked for one. Nothing is written for it: what was
     /// not handed out may be taken again.
     leases: Mutex<HashMap<String, u64>>,
@@ -78,7 +80,12 @@ impl SqliteStore {
         let hold = Hold::take(folder, options.any_file_system)?;
         let path = folder::database(folder);
         let cannot = |error| passing(&format!("read {}", path.display()), &error);
+        if !folder::has_database(&path)? {
+            schema::create(&folder.join(NEW_DATABASE), &path)?;
+        }
         let writer = schema::writer(&path)?;
+        let file = FileId::of(&path).map_err(|error| folder::cannot("read", &path, &error))?;
+        schema::check_import(&writer, folder)?;
         sync_folder(folder).map_err(|error| folder::cannot("sync", folder, &error))?;
         check_counts(&writer, options, &path)?;
         let writer = Some(Mutex::new(Writer::new(writer).map_err(cannot)?));
@@ -87,6 +94,7 @@ impl SqliteStore {
             readers: Mutex::default(),
             writer,
             _hold: Some(hold),
+            file: Some(file),
             leases: Mutex::default(),
         })
     }
@@ -97,7 +105,7 @@ impl SqliteStore {
     /// If there is none, or one of a later program.
     pub fn open_to_read(folder: &Path) -> Result<Self, StoreError> {
         let path = folder::database(folder);
-        if !Self::is_in(folder) {
+        if !folder::has_database(&path)? {
             return Err(refused(format!(
                 "{} has no store: there is no {}",
                 folder.display(),
@@ -107,11 +115,13 @@ impl SqliteStore {
         let reader = schema::reader(&path)
             .map_err(|error| passing(&format!("open {}", path.display()), &error))?;
         schema::check_form(&reader, &path, schema::newest())?;
+        schema::check_import(&reader, folder)?;
         Ok(Self {
             path,
             readers: Mutex::new(vec![reader]),
             writer: None,
             _hold: None,
+            file: None,
             leases: Mutex::default(),
         })
     }
@@ -206,6 +216,19 @@ impl SqliteStore {
         Ok(locked(writer))
     }
 
+    /// Refuses to write to a file that nobody can find any more: it ends with the process.
+    fn check_place(&self) -> Result<(), StoreError> {
+        let is_same = |file: &FileId| FileId::of(&self.path).is_ok_and(|found| found == *file);
+        if self.file.as_ref().is_none_or(is_same) {
+            return Ok(());
+        }
+        let what = format!(
+            "{} was removed or replaced while it was served: what was written to it is lost; `outlay restore` brings back a backup",
+            self.path.display()
+        );
+        Err(StoreError { what, is_fatal: true })
+    }
+
     /// Leases go on after rounds that came from elsewhere.
     fn pass(&self, batch: &[Command], answers: &[Result<Done, Refusal>]) {
         let mut leases = locked(&self.leases);
@@ -272,6 +295,7 @@ impl Store for SqliteStore {
     }
 
     fn apply(&self, batch: &[Command]) -> Result<Vec<Result<Done, Refusal>>, StoreError> {
+        self.check_place()?;
         let answers = self.writer()?.apply(batch)?;
         self.pass(batch, &answers);
         Ok(answers)
@@ -355,7 +379,16 @@ impl Store for SqliteStore {
     }
 
     fn health(&self) -> Result<(), StoreError> {
+        self.check_place()?;
         self.writer()?.health()
+    }
+
+    fn begin_import(&self) -> Result<(), StoreError> {
+        self.writer()?.set_importing(true)
+    }
+
+    fn end_import(&self) -> Result<(), StoreError> {
+        self.writer()?.set_importing(false)
     }
 
     fn close(&self) -> Result<(), StoreError> {

@@ -6,7 +6,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 
 use super::failure::{lasting, passing};
-use super::folder::refused;
+use super::folder::{self, refused};
 use crate::store::StoreError;
 
 /// Step n leads from form n to form n + 1.
@@ -17,6 +17,17 @@ pub(super) const CHECKPOINT_PAGES: i64 = 4000;
 
 /// How long to wait for somebody who has opened the file by hand.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// Makes an empty database: under another name until it is complete.
+pub(super) fn create(partial: &Path, path: &Path) -> Result<(), StoreError> {
+    folder::remove_database(partial);
+    let cannot = |error: std::io::Error| folder::cannot("write", path, &error);
+    folder::private_file().create_new(true).open(partial).map_err(cannot)?;
+    let closed = writer(partial)?.close();
+    closed.map_err(|(_, error)| passing(&format!("close {}", partial.display()), &error))?;
+    std::fs::File::open(partial).and_then(|file| file.sync_all()).map_err(cannot)?;
+    std::fs::rename(partial, path).map_err(cannot)
+}
 
 /// The connection that writes; makes the file, or brings it to the present form.
 pub(super) fn writer(path: &Path) -> Result<Connection, StoreError> {
@@ -85,12 +96,8 @@ fn prepared_to_read(connection: Connection) -> rusqlite::Result<Connection> {
 
 /// Whether everything is in the file itself, on a file system that nobody can write to.
 fn is_at_rest(path: &Path) -> bool {
-    let beside = |end: &str| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(end);
-        std::path::PathBuf::from(name)
-    };
-    let is_empty = std::fs::metadata(beside("-wal")).map_or(true, |wal| wal.len() == 0);
+    let is_empty =
+        std::fs::metadata(folder::beside(path, "-wal")).map_or(true, |wal| wal.len() == 0);
     is_empty && std::fs::File::options().write(true).open(path).is_err()
 }
 
@@ -139,6 +146,29 @@ pub(super) fn check_form(
         ))),
         Some(_) => Ok(()),
     }
+}
+
+/// The mark of an import that has not finished.
+pub(super) const BEGIN_IMPORT: &str = "INSERT OR REPLACE INTO meta VALUES ('importing', 1)";
+pub(super) const END_IMPORT: &str = "DELETE FROM meta WHERE name = 'importing'";
+
+/// Refuses a store whose import has not finished: a part of the export is missing in it, although
+/// its counts agree.
+pub(super) fn check_import(connection: &Connection, folder: &Path) -> Result<(), StoreError> {
+    let is_importing = "SELECT count(*) > 0 FROM meta WHERE name = 'importing'";
+    let is_importing = |connection: &Connection| {
+        if is_empty(connection)? {
+            return Ok(false);
+        }
+        connection.query_row(is_importing, [], |row| row.get::<_, bool>(0))
+    };
+    let shown = folder.display();
+    if is_importing(connection).map_err(|error| passing(&format!("read {shown}"), &error))? {
+        return Err(refused(format!(
+            "the import into {shown} has not finished, so the store is incomplete: wait for it or, if it was interrupted, remove the folder and import again"
+        )));
+    }
+    Ok(())
 }
 
 /// The present form.

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use super::batch::{Batch, Known};
 use super::failure::{is_harmless, lasting, passing};
-use super::schema::CHECKPOINT_PAGES;
+use super::schema::{self, CHECKPOINT_PAGES};
 use crate::store::{Command, Done, Refusal, StoreError};
 
 /// Batches between two looks at the WAL. A look costs as much as a statement or two, and a small
@@ -84,6 +84,15 @@ impl Writer {
         self.commit()?;
         self.is_troubled = false;
         Ok(())
+    }
+
+    /// Sets or removes the mark of an import that has not finished.
+    pub(super) fn set_importing(&mut self, is_importing: bool) -> Result<(), StoreError> {
+        self.usable()?;
+        self.begin().map_err(|error| self.after("write", &error))?;
+        let change = if is_importing { schema::BEGIN_IMPORT } else { schema::END_IMPORT };
+        self.connection.execute(change, []).map_err(|error| self.give_up("write", &error))?;
+        self.commit()
     }
 
     /// Moves everything from the WAL into the database.
@@ -204,6 +213,7 @@ mod tests {
             expires_at: 9,
             token,
             key: None,
+            horizon: None,
         })
     }
 
