@@ -247,9 +247,9 @@ impl PreparedProblem {
         self.value_scale = power_of_two_near(largest(values));
         let per_unit = 1.0 / self.value_scale;
         self.values.iter_mut().zip(values).for_each(|(scaled, value)| *scaled = value * per_unit);
-        let is_tiny = |(scaled, value): (&f64, &f64)| (*scaled < MIN_VALUE) & (*value > 0.0);
+        let is_tiny = |(scaled, value): (&f64, &f64)| *scaled < MIN_VALUE && *value > 0.0;
         self.has_tiny_values =
-            self.values.iter().zip(values).fold(false, |any, pair| any | is_tiny(pair));
+            least(&self.values) < MIN_VALUE && self.values.iter().zip(values).any(is_tiny);
         let values = std::mem::take(&mut self.values);
         if self.has_floors {
             self.constant =
@@ -397,17 +397,27 @@ fn is_lot(given: Bounds) -> bool {
     given.at_least.max(given.min) >= given.max
 }
 
-/// The largest of nonnegative numbers, in a form that the compiler vectorises.
+/// The largest of nonnegative numbers.
 fn largest(numbers: &[f64]) -> f64 {
-    let larger = |a: f64, b: f64| if a > b { a } else { b };
+    fold_lanes(numbers, 0.0, |a, b| if a > b { a } else { b })
+}
+
+/// The least of nonnegative numbers.
+fn least(numbers: &[f64]) -> f64 {
+    fold_lanes(numbers, f64::INFINITY, |a, b| if a < b { a } else { b })
+}
+
+/// A fold whose order does not matter, in a form that the compiler vectorises.
+#[inline(always)]
+fn fold_lanes(numbers: &[f64], start: f64, fold: impl Fn(f64, f64) -> f64) -> f64 {
     let (chunks, rest) = numbers.as_chunks::<8>();
-    let mut lanes = [0.0; 8];
+    let mut lanes = [start; 8];
     for chunk in chunks {
         for lane in 0..8 {
-            lanes[lane] = larger(chunk[lane], lanes[lane]);
+            lanes[lane] = fold(chunk[lane], lanes[lane]);
         }
     }
-    rest.iter().chain(&lanes).copied().fold(0.0, larger)
+    rest.iter().chain(&lanes).copied().fold(start, fold)
 }
 
 /// The power of two with the same exponent, limited so that its inverse is normal; one for zero.
