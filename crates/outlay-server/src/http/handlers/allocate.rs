@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use axum::Json;
 use axum::extract::State;
-use outlay::{Options, Oracle, Problem as Task};
+use outlay::{AllocationError, Options, Oracle, Problem as Task};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -105,7 +105,7 @@ fn solve(
     oracle.set_cancel(Some(cancel));
     let best = oracle
         .allocate(&values, budget, &options)
-        .map_err(|error| ApiError::new(ErrorCode::BadProblem, error.to_string()))?;
+        .map_err(|error| ApiError::new(code_of(&error), error.to_string()))?;
     let tasks = problem.tasks().iter().zip(best.spend.iter().zip(&best.success));
     Ok(AllocateAnswer {
         budget,
@@ -123,6 +123,14 @@ fn solve(
             })
             .collect(),
     })
+}
+
+/// A bound that was beaten is a fault of the service; all else is one of the problem.
+fn code_of(error: &AllocationError) -> ErrorCode {
+    match error {
+        AllocationError::BoundBeaten { .. } => ErrorCode::Internal,
+        _ => ErrorCode::BadProblem,
+    }
 }
 
 fn values(
