@@ -180,11 +180,14 @@ impl CampaignService {
         key: Option<&Key>,
         token: &str,
     ) -> Result<(Arc<SplitRow>, Waiting), ApiError> {
-        let is_shared = self.store().is_shared();
-        if cached.spec.is_tiny()
-            && let Ok(mut planner) = cached.planner.try_lock()
-            && !cached.is_outdated()
-        {
+        let deadline = self.solvers().deadline();
+        let free = Arc::clone(&cached.planner).try_lock_owned().ok();
+        let mut planner = match free.filter(|_| !cached.is_outdated()) {
+            Some(planner) => planner,
+            None => self.planner(cached, deadline).await?,
+        };
+        if cached.spec.is_tiny() {
+            let is_shared = self.store().is_shared();
             let early = if is_shared {
                 self.check(cached, &planner, &mut cached.state(), &request, self.now())?;
                 self.store().lease_at_hand(&cached.id, request.count)
@@ -195,13 +198,10 @@ impl CampaignService {
                 return self.decide_here(cached, &mut planner, request, early, key.cloned(), token);
             }
         }
-        let deadline = self.solvers().deadline();
-        let planner = self.planner(cached, deadline).await?;
         let lane = cached.solve_time.lane();
         let (service, cached, key, token) =
             (self.clone(), Arc::clone(cached), key.cloned(), token.to_owned());
         let decide = move |cancel: &_| {
-            let mut planner = planner;
             planner.set_cancel(Some(Arc::clone(cancel)));
             let early = service.lease_early(&cached, &planner, &request);
             let decided = early.and_then(|early| {
