@@ -10,6 +10,7 @@ pub mod http;
 pub mod limits;
 mod metrics;
 pub mod problem_file;
+mod process_metrics;
 pub mod service;
 pub mod shapes;
 pub mod store;

@@ -14,6 +14,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::{MetricType, TypedMetric};
 use prometheus_client::registry::{Registry, Unit};
 
+use crate::process_metrics::ProcessCollector;
 use crate::service::{self, CampaignMetrics, CampaignService, ServiceMetrics};
 
 /// Seconds: from what memory answers in to what nobody waits for.
@@ -75,7 +76,9 @@ impl Metrics {
     /// With figures for each campaign by its id only if asked for: somebody pays for every time
     /// series.
     pub(crate) fn new(service: CampaignService, names_campaigns: bool) -> Self {
-        let mut registry = Registry::with_prefix("outlay");
+        let mut all = Registry::default();
+        all.register_collector(Box::new(ProcessCollector));
+        let registry = all.sub_registry_with_prefix("outlay");
         let (requests, connections) = (Family::default(), Gauge::default());
         let latencies: Family<_, _, fn() -> Histogram> =
             Family::new_with_constructor(|| Histogram::new(LATENCIES));
@@ -97,9 +100,9 @@ impl Metrics {
                 version: env!("CARGO_PKG_VERSION"),
             })
             .set(1);
-        registry.register("build", "Always 1: which store and version", build);
+        registry.register("build_info", "Always 1: which store and version", build);
         registry.register_collector(Box::new(ServiceCollector { service, names_campaigns }));
-        Self { registry, requests, latencies, connections, shed, no_route: Arc::from("none") }
+        Self { registry: all, requests, latencies, connections, shed, no_route: Arc::from("none") }
     }
 
     /// `route` is the path as it is described; absent if nothing is there.

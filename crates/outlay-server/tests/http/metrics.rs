@@ -80,7 +80,7 @@ fn they_are_not_shown_to_others_without_tokens() {
 /// Names of metrics in a text.
 fn names(text: &str) -> std::collections::BTreeSet<&str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-        .filter(|word| word.starts_with("outlay_"))
+        .filter(|word| word.starts_with("outlay_") || word.starts_with("process_"))
         .collect()
 }
 
