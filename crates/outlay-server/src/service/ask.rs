@@ -410,6 +410,9 @@ fn exhausted(handed_out: u64, horizon: u64, count: u64) -> ApiError {
 }
 
 fn bad_round(error: &CampaignError) -> ApiError {
+    if matches!(error, CampaignError::Allocation(AllocationError::BoundBeaten { .. })) {
+        return ApiError::new(ErrorCode::Internal, error.to_string());
+    }
     let pointer =
         if matches!(error, CampaignError::Needed { .. }) { "/without" } else { "/budget" };
     ApiError::new(ErrorCode::BadRound, error.to_string()).at(pointer)
