@@ -25,31 +25,29 @@ const CAMPAIGNS_AT_ONCE: usize = 20;
 pub struct CurvePart {
     /// Points of each curve.
     pub points: usize,
-    /// Only the curve of this task.
+    /// Only the curve of the task with this name.
     pub task: Option<String>,
-    /// The largest spend; the budget if none.
+    /// The largest spend; the budget if none, or if it is more.
     pub up_to: Option<f64>,
 }
 
 impl CurvePart {
     /// The places of the tasks asked for, and the largest spend.
     fn of(&self, problem: &Problem) -> Result<(Range<usize>, f64), ApiError> {
-        let refused = |detail: String| ApiError::new(ErrorCode::BadParameter, detail);
-        let place = |name: &String| {
-            let place = problem.tasks().iter().position(|task| task.name() == name);
-            place.ok_or_else(|| refused(format!("task: there is no task {name}")))
-        };
-        let tasks = match self.task.as_ref().map(place).transpose()? {
-            Some(place) => place..place + 1,
+        let place = |name: &String| problem.tasks().iter().position(|task| task.name() == name);
+        let tasks = match self.task.as_ref().map(place) {
             None => 0..problem.tasks().len(),
+            Some(place) => place.map_or(0..0, |place| place..place + 1),
         };
-        let budget = problem.budget();
-        let up_to = self.up_to.unwrap_or(budget);
-        if up_to != budget && !(up_to > 0.0 && up_to < budget) {
-            let expected = format!("expected more than 0 and at most the budget, {budget}");
-            return Err(refused(format!("up_to is {up_to}; {expected}")));
+        match self.up_to {
+            Some(up_to) if !(up_to > 0.0) => Err(ApiError::new(
+                ErrorCode::BadParameter,
+                format!("up_to must be more than 0, not {up_to}"),
+            )),
+            up_to => {
+                Ok((tasks, up_to.map_or(problem.budget(), |up_to| up_to.min(problem.budget()))))
+            }
         }
-        Ok((tasks, up_to))
     }
 }
 

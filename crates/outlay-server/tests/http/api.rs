@@ -88,7 +88,10 @@ fn ask_and_tell() {
         (&part["curves"][0]["task"], &part["curves"][0]["spend"]),
         (&json!("b"), &json!([0.0, 0.25, 0.5]))
     );
-    for bad in ["task=z", "up_to=0", "up_to=-1", "up_to=1e9", "up_to=NaN", "up_to=x"] {
+    assert_eq!(client.get(&format!("{SHOP}/curves?task=z")).json()["curves"], json!([]));
+    let all = client.get(&format!("{SHOP}/curves?points=3&up_to=1e9")).json();
+    assert_eq!(all["curves"][0]["spend"], json!([0.0, 5.0, 10.0]), "not beyond the budget");
+    for bad in ["up_to=0", "up_to=-1", "up_to=NaN", "up_to=x"] {
         assert_eq!(client.get(&format!("{SHOP}/curves?{bad}")).code(), "bad-parameter", "{bad}");
     }
     assert_eq!(client.get("/v1/campaigns").json()["campaigns"][0]["id"], "shop");

@@ -196,9 +196,10 @@ pub(crate) struct Fineness {
     /// most 100,000 in all.
     #[param(minimum = 2, maximum = 1000)]
     points: Option<u64>,
-    /// Only the curve of this task; those of all tasks if absent.
+    /// Only the curve of the task with this name; those of all tasks if absent.
     task: Option<String>,
-    /// The largest spend, above 0 and up to the budget; the budget if absent.
+    /// The largest spend; the budget if absent or if it is more.
+    #[param(exclusive_minimum = 0)]
     up_to: Option<f64>,
 }
 
