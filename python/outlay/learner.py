@@ -22,7 +22,8 @@ class Learner(_outlay.Learner):
 
     ``learner`` is one by name: ``"kl-ucb-plus"``, ``"algorithm-1"``, ``"epsilon-greedy:epsilon=0.1"``. ``horizon`` is the number of rounds, for those
     that must know it. ``max_change``, ``floor`` and ``min_move`` hold every split within guards. With ``always_cold`` every split is
-    searched without the result of the last one, as the service does: it then depends only on what was observed, to the last bit.
+    searched without the result of the last one, as in the service and the daily loop: it then depends only on what was observed,
+    to the last bit.
 
     >>> from outlay import Learner, Power, Problem, Task
     >>> problem = Problem([Task("search", curve=Power(0.5)), Task("social", curve=Power(0.5))], budget=100)

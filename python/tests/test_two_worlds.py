@@ -106,7 +106,7 @@ def drawn(problem: Problem, success: np.ndarray, rng: np.random.Generator) -> tu
 )
 def test_the_daily_loop(root: Path, command: Command, tmp_path: Path, name: str, learner: str) -> None:
     problem = load(root, name)
-    mine = Learner(problem, learner, horizon=50, seed=3)
+    mine = Learner(problem, learner, horizon=50, seed=3, always_cold=True)
     state = str(tmp_path / "state.json")
     command("new", state, "--problem", name, "--learner", learner, "--horizon", "50", "--seed", "3", is_json=False)
     rng = np.random.default_rng(11)
