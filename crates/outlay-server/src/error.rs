@@ -358,12 +358,12 @@ pub struct ApiError {
     pub stored: Option<Box<serde_json::Value>>,
 }
 
-/// Letters of a sentence that may quote the request.
+/// Longest detail, in characters; it may quote the request.
 const MOST_DETAIL: usize = 1000;
-/// Letters of a place in the body; its keys are the client's.
+/// Longest JSON pointer, in characters; it contains keys of the request.
 const MOST_POINTER: usize = 300;
 
-/// A text with at most so many letters: requests are not sent back whole.
+/// Truncates a text, so that a response does not echo a whole request.
 fn shortened(mut text: String, most: usize) -> String {
     if let Some((end, _)) = text.char_indices().nth(most) {
         text.truncate(end);
@@ -373,7 +373,7 @@ fn shortened(mut text: String, most: usize) -> String {
 }
 
 impl ApiError {
-    /// With a list of everything that is wrong: places and sentences.
+    /// With the list of all errors: JSON pointers and messages.
     #[must_use]
     pub(crate) fn with_errors(mut self, errors: Vec<(String, String)>) -> Self {
         let short = |(pointer, message)| {

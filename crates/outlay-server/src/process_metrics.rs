@@ -9,7 +9,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-/// What the system knows of this process.
+/// Resource usage of this process.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct ProcessUse {
     cpu_seconds: f64,

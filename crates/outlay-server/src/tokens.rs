@@ -132,7 +132,7 @@ fn digest(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
 }
 
-/// Letters and digits for so many bytes.
+/// The number of base-62 digits that encode this number of bytes.
 fn base62_length(bytes: usize) -> usize {
     (bytes as f64 * 8.0 / 62_f64.log2()).ceil() as usize
 }
@@ -197,7 +197,7 @@ pub struct Tokens {
     looked: tokio::sync::Mutex<Option<Instant>>,
 }
 
-/// Between two looks for unknown tokens: whoever guesses tokens does not keep the store busy.
+/// Least time between two look-ups of unknown tokens, so that guessed tokens cannot load the store.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 impl Tokens {
@@ -219,9 +219,8 @@ impl Tokens {
         read(self.store.as_ref(), &self.known)
     }
 
-    /// Looks in the store for a token that is not known here: another process may have made it. The
-    /// looks of all requests together are limited; whoever comes between two of them waits for the
-    /// next one.
+    /// Looks up an unknown token in the store, because another process may have created it. The rate
+    /// of look-ups is limited over all requests; a request between two look-ups waits for the next.
     pub async fn look_up(&self, token: &str) {
         let asked = Instant::now();
         let Some(id) = id(token).filter(|id| self.store.is_shared() && !self.is_known(id)) else {

@@ -59,7 +59,7 @@ impl Answers {
         }
     }
 
-    /// Whether an answer about so many tasks is large.
+    /// Whether an answer about this number of tasks is large.
     pub(crate) fn is_large(tasks: usize) -> bool {
         tasks > LARGE_TASKS
     }

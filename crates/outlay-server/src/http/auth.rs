@@ -82,7 +82,7 @@ fn operations(item: &serde_json::Value) -> Vec<Operation> {
     operations.filter_map(|(method, described)| operation(method, described)).collect()
 }
 
-/// None if the description does not say who may pass: then nobody may.
+/// `None` if the description lacks a security requirement; the operation is then not served.
 fn operation(method: &str, described: &serde_json::Value) -> Option<Operation> {
     let method = Method::from_bytes(method.to_ascii_uppercase().as_bytes()).ok()?;
     let needed = described["security"].as_array()?.first()?.as_object()?;
@@ -122,7 +122,7 @@ pub(crate) async fn authorize(
     }
     let subject = match campaign {
         Some(campaign) => Subject::Campaign(campaign),
-        // A problem that is sent along is nobody's campaign.
+        // A problem in the request body belongs to no campaign.
         None if &*route.path == "/v1/allocate" => Subject::Nothing,
         None => Subject::Everything,
     };

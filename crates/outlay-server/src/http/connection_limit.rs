@@ -38,13 +38,13 @@ struct Slot {
 /// Why a slot must be given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CloseReason {
-    /// Somebody else needs it.
+    /// A new connection needs the slot.
     Evicted,
-    /// Everybody is to go when they have their answer.
+    /// The server is stopping; a response in progress is finished first.
     Stopping,
 }
 
-/// A slot that is permit until it is dropped.
+/// Holds a slot until it is dropped.
 #[derive(Debug)]
 pub(crate) struct ConnectionPermit {
     number: u64,
@@ -75,12 +75,13 @@ impl ConnectionLimit {
         self.slots().len()
     }
 
-    /// A slot, if need be somebody else's; none if everybody is being served.
+    /// Takes a slot and evicts an idle connection if all are taken. `None` if every connection has a
+    /// request in progress.
     pub(crate) fn take(self: &Arc<Self>) -> Option<ConnectionPermit> {
         let mut slots = self.slots();
         if slots.len() >= self.most {
             let idle = slots.iter().filter(|(_, slot)| !slot.is_busy.load(Ordering::SeqCst));
-            // Who never asked for anything goes first.
+            // Connections that never sent a request are evicted first.
             let rank = |slot: &Slot| {
                 (slot.has_asked.load(Ordering::Relaxed), slot.waits_since.load(Ordering::Relaxed))
             };
@@ -102,12 +103,12 @@ impl ConnectionLimit {
         Some(ConnectionPermit { number, slot, all: Arc::clone(self) })
     }
 
-    /// Tells everybody to go when they have their answer.
+    /// Closes all connections, each after its response in progress.
     pub(crate) fn stop(&self) {
         self.slots().values().for_each(|slot| slot.closed.notify_one());
     }
 
-    /// Waits until nobody is left, but not for ever; whether nobody is.
+    /// Waits up to `patience` until all connections are closed; true if they are.
     pub(crate) async fn all_closed(&self, patience: Duration) -> bool {
         let gone = async {
             loop {

@@ -29,7 +29,7 @@ use crate::error::{ApiError, ErrorCode};
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// For the body of a request that is refused to arrive, so that its connection can be used again.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
-/// Longer ones are nobody's id.
+/// Longer request ids are ignored.
 const LONGEST_ID: usize = 64;
 
 /// Headers of every answer that does not say otherwise itself.
@@ -76,7 +76,7 @@ pub(crate) async fn receive(
             Err(error) => return error.into_response(),
         },
         None if body.is_end_stream() => Bytes::new(),
-        // Nobody wants it, but the next request comes after it.
+        // The body is discarded, because the next request follows it on the connection.
         None if drain(body, &state.app).await => Bytes::new(),
         None => return body_too_large(&state.app).into_response(),
     };

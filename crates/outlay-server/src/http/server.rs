@@ -39,7 +39,7 @@ const TOKENS_AGE: Duration = Duration::from_secs(5);
 const WATCH: Duration = Duration::from_millis(100);
 /// What is under way when the store has failed is given this long to be answered.
 const FAILURE_GRACE: Duration = Duration::from_millis(300);
-/// How often within its limit an answer that nobody reads is looked at.
+/// How often within its time limit an unread answer is checked.
 const DEADLINE_POLLS: u32 = 8;
 
 /// Connections at the metrics' own address.

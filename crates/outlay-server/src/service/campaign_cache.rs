@@ -26,8 +26,8 @@ pub(super) struct CachedCampaign {
     pub(super) id: String,
     pub(super) spec: CampaignSpec,
     state: Mutex<State>,
-    /// Who decides. Whoever solves holds it, for seconds if need be, and takes the state within for
-    /// moments only: reports and the writer need the state, and never wait for the planner.
+    /// Decides the splits. A search holds this lock, possibly for seconds, and locks the state only
+    /// briefly: reports and the writer need the state and never wait for the planner.
     pub(super) planner: Arc<tokio::sync::Mutex<RoundPlanner>>,
     /// The campaign as it was shown last, with the split that took a search.
     shown: Mutex<Option<(CampaignTag, Arc<CampaignState>)>>,

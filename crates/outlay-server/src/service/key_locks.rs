@@ -42,7 +42,7 @@ impl Drop for KeyGuard {
     fn drop(&mut self) {
         let mut locks = self.owner.locks.lock().unwrap_or_else(PoisonError::into_inner);
         drop(self.guard.take());
-        // The map has one; whoever holds or awaits the lock has another.
+        // One reference is the map's; each holder and each waiter has another.
         if locks.get(&self.name).is_some_and(|lock| Arc::strong_count(lock) == 1) {
             locks.remove(&self.name);
         }

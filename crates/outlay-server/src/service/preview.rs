@@ -51,7 +51,7 @@ impl CampaignService {
         }
         let deadline = self.solvers().deadline();
         let planner = self.planner(&cached, deadline).await?;
-        // Somebody else may have searched meanwhile.
+        // Another request may have searched in the meantime.
         if let Some(shown) = self.shown(&cached) {
             return Ok(shown);
         }
@@ -66,7 +66,7 @@ impl CampaignService {
         self.solvers().run(lane, deadline, WhenAbandoned::Finish, search).await?
     }
 
-    /// Solves a problem that is no campaign's, and stops when nobody waits for it any more.
+    /// Solves a problem without a campaign; cancelled if the client disconnects.
     pub(crate) async fn solve_once<T: Send + 'static>(
         &self,
         solve: impl FnOnce(&Limits, Arc<AtomicBool>) -> Result<T, ApiError> + Send + 'static,
@@ -95,8 +95,8 @@ impl CampaignService {
         Some(Arc::new(CampaignState { stats_age_ms, ..CampaignState::clone(&shown) }))
     }
 
-    /// Whoever decides for a campaign, when it is his turn. What he learnt from may have been
-    /// corrected: then he learns it again.
+    /// Locks the planner of a campaign. After a correction the planner is rebuilt from the events
+    /// first.
     pub(super) async fn planner(
         &self,
         cached: &Arc<CachedCampaign>,

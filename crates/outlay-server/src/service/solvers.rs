@@ -18,13 +18,13 @@ use crate::error::{ApiError, ErrorCode};
 const QUICK_MICROS: u64 = 10_000;
 /// Problems of concave curves with no more tasks than this are quick: there is nothing to branch on.
 pub(crate) const QUICK_TASKS: usize = 100;
-/// How far slow work stands back, as `nice` counts it.
+/// Niceness of the threads of slow searches.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
 /// Quick ones at the same time.
 const QUICK_PERMITS: usize = 2;
 
-/// Who waits for whom.
+/// The queue that a search waits in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lane {
     Quick,
@@ -53,14 +53,14 @@ impl SolveTime {
     }
 }
 
-/// What becomes of work that nobody waits for any more.
+/// Whether a search goes on after its client has disconnected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WhenAbandoned {
     Finish,
     Cancel,
 }
 
-/// Runs solvers. A permit is held until the solver has returned, whoever still waits for it.
+/// Runs solvers. A permit is held until the solver returns, even if the client has disconnected.
 #[derive(Debug)]
 pub(crate) struct Solvers {
     quick: Arc<Semaphore>,
@@ -127,7 +127,7 @@ impl Solvers {
         let given = Arc::clone(&cancel);
         let (solution, solved) = oneshot::channel();
         let solve = move || {
-            // Nobody may wait for it any more.
+            // The receiver is gone if the client has disconnected.
             let _ = solution.send(work(&given));
             drop(permit);
         };
@@ -154,7 +154,7 @@ impl Solvers {
     }
 }
 
-/// Slow work gets a thread for itself, which the others go before.
+/// Runs slow work on its own thread, with a lower priority.
 fn start_thread(work: impl FnOnce() + Send + 'static) -> Result<(), ApiError> {
     let started = std::thread::Builder::new().name("solver".to_owned()).spawn(move || {
         // On Linux this is about the thread that calls it. Without it the work is done all the same.
