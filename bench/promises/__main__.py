@@ -1,6 +1,6 @@
 """Solves classes of problems with outlay and HiGHS, checks the certificates, writes the tables.
 
-A whole run writes bench/promises/results.json and the tables of README.md and docs/promises.md.
+A whole run writes bench/promises/results.json and the tables of README.md and docs/reference/promises.md.
 """
 
 import argparse

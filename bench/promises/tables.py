@@ -1,4 +1,4 @@
-"""The tables of README.md and docs/promises.md, made of results."""
+"""The tables of README.md and docs/reference/promises.md, made of results."""
 
 import math
 
@@ -14,7 +14,7 @@ def pages(results):
     """The pages that show the results: their paths, and their text as the results have it."""
     return {
         ROOT / path: refreshed((ROOT / path).read_text(), "\n".join(lines(results)))
-        for path, lines in (("README.md", overview), ("docs/promises.md", details))
+        for path, lines in (("README.md", overview), ("docs/reference/promises.md", details))
     }
 
 

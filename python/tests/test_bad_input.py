@@ -287,7 +287,7 @@ def test_the_command_line_says_the_same(root: Path, command: Command) -> None:
     def load(name: str) -> Problem:
         return Problem.load(name)
 
-    assert refusal(lambda: load("docs/mistakes.toml")) == command("check", "docs/mistakes.toml")
+    assert refusal(lambda: load("docs/reference/mistakes.toml")) == command("check", "docs/reference/mistakes.toml")
     assert refusal(lambda: load("nowhere.toml")) == command("check", "nowhere.toml")
     assert refusal(lambda: load("docs")) == command("check", "docs")
     assert refusal(lambda: load("theorem-4:gap=-1")) == command("check", "theorem-4:gap=-1")

@@ -23,7 +23,7 @@ def run_blocks(page: str) -> dict:
 
 
 def test_curves_you_already_have(capsys):
-    names = run_blocks("interop.md")
+    names = run_blocks("how-to/interop.md")
     assert sum(names["best"].spend) == pytest.approx(2500.0)
     assert "display" in capsys.readouterr().out
 
@@ -31,5 +31,5 @@ def test_curves_you_already_have(capsys):
 def test_sweeps_on_a_cluster():
     pytest.importorskip("distributed")
     pytest.importorskip("ray")
-    names = run_blocks("sweeps.md")
+    names = run_blocks("how-to/sweeps.md")
     assert names["there"] is not names["here"] and len(names["here"].summaries) == 2

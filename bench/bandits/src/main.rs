@@ -3,7 +3,7 @@
 //!
 //! `peers HORIZON SECONDS MEAN...`: the fastest run counts, by the wall clock. All use the width of
 //! outlay's `cucb`, sqrt(1.5 log t / N), and outlay's random stream; its definition is in
-//! docs/model.md.
+//! docs/explanation/model.md.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,7 +1,7 @@
 """Algorithm 1 of the paper on power curves, as one writes it in Python: numpy over the tasks, a loop over the rounds.
 
 `plain` is the loop as one writes it first, with numpy's own random numbers. `paper` is tuned, and uses outlay's random stream
-(docs/model.md), so that its regret must agree with outlay's.
+(docs/explanation/model.md), so that its regret must agree with outlay's.
 """
 
 import math

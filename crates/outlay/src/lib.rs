@@ -82,7 +82,7 @@
 //! | [`theory`] | regret bounds |
 //! | [`claims`] | claims of the paper and of this project as experiments with verdicts |
 //!
-//! The terms are defined in `docs/glossary.md`.
+//! The terms are defined in `docs/reference/glossary.md`.
 //!
 //! The library does no input or output and reads no clock. Files that a problem names are read
 //! through [`problem::Files`].

@@ -504,7 +504,7 @@ fn a_grid_over_horizons_has_them() {
 #[test]
 fn tables_in_the_documentation_are_true() {
     let mut compared = 0;
-    for document in ["README.md", "docs/simulate.md"] {
+    for document in ["README.md", "docs/how-to/simulate.md"] {
         let document = std::fs::read_to_string(root().join(document)).unwrap();
         for block in document.split("```text\n$ outlay ").skip(1) {
             let (command, shown) = block.split("```").next().unwrap().split_once('\n').unwrap();

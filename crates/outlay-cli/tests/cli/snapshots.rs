@@ -9,5 +9,5 @@ fn commands_print_what_they_printed() {
         .env("COLUMNS", "100")
         .case(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/commands/*.trycmd"))
         .case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md"))
-        .case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/*.md"));
+        .case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/**/*.md"));
 }

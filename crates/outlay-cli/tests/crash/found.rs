@@ -1,4 +1,4 @@
-//! What an experiment found, and the row that it leaves for `docs/reliability.md`.
+//! What an experiment found, and the row that it leaves for `docs/reference/reliability.md`.
 
 use std::io::Write;
 use std::time::Instant;

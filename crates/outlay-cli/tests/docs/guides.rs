@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::root;
+use super::{pages, root};
 
 const OPEN: &str = "```shell-session";
 const CLOSE: &str = "```";
@@ -83,7 +83,7 @@ fn guides_print_what_they_say() {
         .unwrap()
         .map(|entry| entry.unwrap().path().join("README.md"))
         .collect();
-    guides.extend(std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path()));
+    guides.extend(pages());
     guides.retain(|path| {
         path.is_file() && std::fs::read_to_string(path).is_ok_and(|text| text.contains(OPEN))
     });

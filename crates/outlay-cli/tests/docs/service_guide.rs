@@ -1,5 +1,5 @@
-//! The walk through `docs/service.md` as a reader would follow it: a real `outlay serve`, real
-//! `curl`, one shell. What varies from run to run (times, tokens, ids) is written in one form.
+//! Runs the commands of `docs/reference/service.md` as a reader would: a real `outlay serve`, real
+//! `curl`, one shell. Values that vary between runs (times, tokens, ids) are replaced by fixed ones.
 //! `SERVICE_GUIDE=overwrite cargo test --release -p outlay-cli --test main service_guide` writes
 //! down what is answered now; look at the difference before you keep it.
 
@@ -178,7 +178,7 @@ fn the_walk_is_answered_as_the_page_says() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("service-guide");
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
-    let path = root().join("docs/service.md");
+    let path = root().join("docs/reference/service.md");
     let said = std::fs::read_to_string(&path).unwrap();
     let commands = commands(&said);
     assert!(commands.len() > 20, "the walk is too short: {}", commands.len());
@@ -197,7 +197,7 @@ fn the_walk_is_answered_as_the_page_says() {
     }
     let wrong = said.lines().zip(now.lines()).enumerate().find(|(_, (said, now))| said != now);
     if let Some((line, (said, now))) = wrong {
-        panic!("docs/service.md, line {}:\n  says   {said}\n  prints {now}", line + 1);
+        panic!("docs/reference/service.md, line {}:\n  says   {said}\n  prints {now}", line + 1);
     }
     assert_eq!(said, now);
 }

@@ -29,7 +29,7 @@ pub struct FrontierPage<'problem> {
 
 type Column = (&'static str, &'static str, fn(&FrontierPage<'_>, &Allocation) -> String);
 
-/// The columns of the text output and the upper bound; docs/reports.md describes each.
+/// The columns of the text output and the upper bound; docs/how-to/reports.md describes each.
 pub(super) const COLUMNS: [Column; 6] = [
     ("budget", "Budget of one round.", |page, point| page.precision.amount(point.budget)),
     ("value", "Expected reward per round of the best split.", |_, point| digits(point.value)),

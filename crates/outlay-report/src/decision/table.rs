@@ -21,7 +21,7 @@ pub(super) struct Column {
     total: fn(&DecisionPage<'_>) -> Option<String>,
 }
 
-/// All columns in their order; docs/reports.md describes each.
+/// All columns in their order; docs/how-to/reports.md describes each.
 pub(super) const COLUMNS: [Column; 15] = [
     Column {
         is_word: true,

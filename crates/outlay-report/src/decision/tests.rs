@@ -333,7 +333,7 @@ fn each_panel_has_its_point_on_its_curve() {
 
 #[test]
 fn columns_are_at_most_fifteen_and_documented() {
-    let docs = include_str!("../../../../docs/reports.md");
+    let docs = include_str!("../../../../docs/how-to/reports.md");
     assert!(table::COLUMNS.len() <= 15);
     for name in table::COLUMNS
         .iter()
@@ -342,7 +342,7 @@ fn columns_are_at_most_fifteen_and_documented() {
     {
         assert!(
             docs.contains(&format!("| `{name}` |")),
-            "docs/reports.md does not describe {name}"
+            "docs/how-to/reports.md does not describe {name}"
         );
     }
     let html = learned(&cases().remove(5).1).html();
@@ -367,7 +367,7 @@ impl outlay::problem::Files for Folder {
     }
 }
 
-/// The figure in docs/reports.md: the marginal returns of the auctions.
+/// The figure in docs/how-to/reports.md: the marginal returns of the auctions.
 fn docs_picture() -> (PathBuf, String) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = root.join("examples/auctions");

@@ -85,7 +85,7 @@ pub fn description() -> utoipa::openapi::OpenApi {
     api
 }
 
-/// The description of the API as `docs/openapi.json` has it.
+/// The description of the API as `docs/reference/openapi.json` has it.
 #[must_use]
 pub fn openapi_json() -> String {
     let mut text = description().to_pretty_json().unwrap_or_default();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 #[test]
 fn the_committed_description_is_the_one_that_is_served() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/openapi.json");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/openapi.json");
     let now = outlay_server::http::openapi_json();
     if std::env::var_os("OPENAPI").is_some_and(|wish| wish == "overwrite") {
         std::fs::write(&path, &now).unwrap();
@@ -17,7 +17,7 @@ fn the_committed_description_is_the_one_that_is_served() {
         .map_or(kept.lines().count(), |line| line + 1);
     assert!(
         kept == now,
-        "docs/openapi.json is not what the code says, from line {place} on; write it anew with\n  \
+        "docs/reference/openapi.json differs from the code from line {place} on; update it with\n  \
          OPENAPI=overwrite cargo test -p outlay-server --test main openapi\nand read the difference"
     );
 }

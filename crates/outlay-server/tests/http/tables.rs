@@ -48,7 +48,7 @@ fn with_rows(page: &str, head: &str, rows: &[String]) -> String {
 
 #[test]
 fn tables_in_the_docs_are_those_of_the_code() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/service.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/service.md");
     let kept = std::fs::read_to_string(&path).unwrap();
     let now = with_rows(&kept, "| code | status | title |\n|---|---|---|\n", &codes());
     let now = with_rows(&now, "| limit | default | of what |\n|---|---|---|\n", &limits());
@@ -57,5 +57,5 @@ fn tables_in_the_docs_are_those_of_the_code() {
         return;
     }
     let hint = "write them anew with SERVICE_TABLES=overwrite cargo test -p outlay-server --test main tables";
-    assert!(kept == now, "docs/service.md: the tables are not those of the code; {hint}");
+    assert!(kept == now, "docs/reference/service.md: the tables are not those of the code; {hint}");
 }

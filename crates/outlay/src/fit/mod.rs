@@ -19,8 +19,8 @@
 //! ```
 //!
 //! A fitted curve is known only approximately. In the worst case unknown curves cannot be learned
-//! at all (`docs/appendix-a.md`): for a curve with a jump, a small error in its position can cost
-//! everything. Smooth curves tolerate errors better.
+//! at all (`docs/explanation/appendix-a.md`): for a curve with a jump, a small error in its
+//! position can cost everything. Smooth curves tolerate errors better.
 
 mod confidence_band;
 mod cross_validation;

@@ -5,7 +5,8 @@
 //! log(1-m)`; 1 before the first completion.
 //!
 //! Guarantee: the paper's Theorems 1 and 3 with their constants; with probability 1 - 1/(KT) every
-//! index of every round is above its mean. The proof is in docs/proof-kl-ucb-mixture.md.
+//! index of every round is above its mean. The proof is in
+//! docs/explanation/proof-kl-ucb-mixture.md.
 
 use super::Learner;
 use super::counts::Counts;

@@ -6,7 +6,7 @@
 //!
 //! Guarantee: `11.6 K√T + K` for any curves and every `T` at once (exact oracle, `c = 1.1`), O(log
 //! T) under strong diminishing returns. The proofs are ours and not peer reviewed:
-//! docs/proof-kl-ucb-plus.md.
+//! docs/explanation/proof-kl-ucb-plus.md.
 
 use super::Learner;
 use super::counts::Counts;

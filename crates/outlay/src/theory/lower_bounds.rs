@@ -7,9 +7,9 @@ pub fn theorem_2_lower(horizon: u64) -> Option<f64> {
     (horizon >= 4).then(|| (horizon as f64).sqrt() / 140.0)
 }
 
-/// Theorem 4 with its constant (docs/bound.md#theorem-4-with-a-constant): on `pairs` pairs of
-/// thresholds, with the better task of each pair drawn at random, every learner's mean regret is at
-/// least this, even under full feedback. From T = 16 on.
+/// Theorem 4 with its constant (docs/how-to/bound.md#theorem-4-with-a-constant): on `pairs` pairs
+/// of thresholds, with the better task of each pair drawn at random, every learner's mean regret is
+/// at least this, even under full feedback. From T = 16 on.
 ///
 /// ```
 /// let per_root = outlay::theory::theorem_4_lower(10, 1_000_000).unwrap() / 10.0 / 1000.0;

@@ -47,8 +47,9 @@ pub fn kl_ucb_plus_bound(tasks: usize, rounds: f64, c: f64) -> f64 {
         + tasks
 }
 
-/// The `b` of the corollary to Lemma A (docs/proof-kl-ucb-plus.md): the expected underestimate in
-/// round `t` is at most `b / sqrt(t)`. It is minimised over the width of the proof's blocks.
+/// The `b` of the corollary to Lemma A (docs/explanation/proof-kl-ucb-plus.md): the expected
+/// underestimate in round `t` is at most `b / sqrt(t)`. It is minimised over the width of the
+/// proof's blocks.
 fn underestimate_constant(c: f64) -> f64 {
     const STEPS: u32 = 2000;
     let bound = |eta: f64| {

@@ -1,7 +1,6 @@
-//! The numbers in docs/proof-kl-ucb-plus.md, docs/proof-kl-ucb-mixture.md, docs/errata.md and docs/bound.md,
-//! computed again, and their inequalities on grids and in simulation. Every check is also made with
-//! a constant or a definition that is wrong, and must then fail: a check that cannot fail proves
-//! nothing.
+//! The numbers in the proofs and errata of docs/explanation and in docs/how-to/bound.md, computed
+//! again, and their inequalities on grids and in simulation. Every check is also made with a wrong
+//! constant or definition and must then fail, because a check that cannot fail proves nothing.
 
 use std::f64::consts::{E, LN_2, PI};
 
