@@ -31,7 +31,7 @@ pub(crate) fn problem(place: &str, errors: &ProblemErrors) -> PyErr {
         text.push_str(&format!("\n  and {} more", errors.0.len() - ProblemErrors::SHOWN));
     }
     let pairs: Vec<(String, String)> =
-        errors.0.iter().map(|error| (error.path.clone(), error.message.clone())).collect();
+        errors.0.iter().map(|error| (error.path.clone(), error.kind.to_string())).collect();
     ProblemError::new_err((text, pairs))
 }
 

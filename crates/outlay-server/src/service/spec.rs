@@ -253,7 +253,7 @@ fn not_made(error: &CampaignError) -> ApiError {
 fn bad_problem(errors: &ProblemErrors) -> ApiError {
     let shown = errors.0.iter().take(ProblemErrors::SHOWN);
     let errors: Vec<(String, String)> =
-        shown.map(|error| (pointer(&error.path), error.message.clone())).collect();
+        shown.map(|error| (pointer(&error.path), error.kind.to_string())).collect();
     let (pointer, detail) = errors.first().cloned().unwrap_or_default();
     let more = errors.len().saturating_sub(1);
     let detail = if more > 0 { format!("{detail} (and {more} more)") } else { detail };

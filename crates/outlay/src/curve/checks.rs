@@ -1,21 +1,17 @@
 //! Checks of curve parameters.
 
-use super::CurveError;
+use super::{CurveError, CurveErrorKind, NumberRange};
 
 /// The positive amounts of money that curves and problems may contain. Ratios of amounts in this
 /// range, and their squares, are far from the ends of the range of floating-point numbers.
 pub const AMOUNT_RANGE: std::ops::RangeInclusive<f64> = 1e-100..=1e100;
-
-/// The message for a positive amount out of [`AMOUNT_RANGE`].
-pub(crate) const OUT_OF_RANGE: &str =
-    "must be between 1e-100 and 1e100 (in another unit of money if need be)";
 
 /// Requires a positive, finite number.
 pub(super) fn require_positive(field: &str, number: f64) -> Result<(), CurveError> {
     if number > 0.0 && number.is_finite() {
         return Ok(());
     }
-    Err(CurveError::new(field, format!("must be positive and finite, not {number}")))
+    Err(CurveError::out_of_range(field, number, NumberRange::Positive))
 }
 
 /// Requires a positive amount of money.
@@ -33,49 +29,43 @@ pub(super) fn require_nonnegative<S: Into<String>>(
     if number == 0.0 || AMOUNT_RANGE.contains(&number) {
         return Ok(());
     }
-    let message = if number > 0.0 && number.is_finite() {
-        format!("{OUT_OF_RANGE}, not {number}")
-    } else {
-        format!("must be finite and not negative, not {number}")
-    };
-    Err(CurveError::new(field(), message))
+    let is_positive = number > 0.0 && number.is_finite();
+    let expected = if is_positive { NumberRange::Amount } else { NumberRange::NonNegative };
+    Err(CurveError::out_of_range(field(), number, expected))
 }
 
 /// Requires two lists of equal positive length, increasing spends, and nondecreasing success in
 /// `[0, 1]`.
 pub(super) fn require_rising_points(
-    spend_field: &str,
+    spend_field: &'static str,
     spend: &[f64],
     success: &[f64],
 ) -> Result<(), CurveError> {
     if spend.is_empty() {
-        return Err(CurveError::new(spend_field, "must have at least one number"));
+        return Err(CurveError::new(spend_field, CurveErrorKind::Empty));
     }
     if spend.len() != success.len() {
-        let message = format!(
-            "must have as many numbers as {spend_field}: {} against {}",
-            success.len(),
-            spend.len()
-        );
-        return Err(CurveError::new("success", message));
+        let (found, expected) = (success.len(), spend.len());
+        let kind = CurveErrorKind::LengthMismatch { found, other: spend_field, expected };
+        return Err(CurveError::new("success", kind));
     }
     for (position, &at) in spend.iter().enumerate() {
         require_nonnegative(|| format!("{spend_field}[{position}]"), at)?;
         if position > 0 && at <= spend[position - 1] {
-            let message = format!("must increase: {at} follows {}", spend[position - 1]);
-            return Err(CurveError::new(format!("{spend_field}[{position}]"), message));
+            let previous = spend[position - 1];
+            let kind = CurveErrorKind::NotIncreasing { number: at, previous };
+            return Err(CurveError::new(format!("{spend_field}[{position}]"), kind));
         }
     }
     for (position, &height) in success.iter().enumerate() {
         let field = || format!("success[{position}]");
         if !(0.0..=1.0).contains(&height) {
-            return Err(CurveError::new(field(), format!("must be between 0 and 1, not {height}")));
+            return Err(CurveError::out_of_range(field(), height, NumberRange::UnitInterval));
         }
         if position > 0 && height < success[position - 1] {
-            return Err(CurveError::new(
-                field(),
-                format!("must not decrease: {height} follows {}", success[position - 1]),
-            ));
+            let previous = success[position - 1];
+            let kind = CurveErrorKind::Decreasing { number: height, previous };
+            return Err(CurveError::new(field(), kind));
         }
     }
     Ok(())

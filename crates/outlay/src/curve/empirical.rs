@@ -4,7 +4,7 @@
 use serde::Serialize;
 use serde::ser::SerializeStruct;
 
-use super::{CurveError, jumps, require_nonnegative};
+use super::{CurveError, CurveErrorKind, jumps, require_nonnegative};
 
 /// The share of samples that are at most the spend.
 ///
@@ -19,7 +19,7 @@ pub struct Empirical {
 impl Empirical {
     pub(super) fn new(mut samples: Vec<f64>) -> Result<Self, CurveError> {
         if samples.is_empty() {
-            return Err(CurveError::new("samples", "must have at least one number"));
+            return Err(CurveError::new("samples", CurveErrorKind::Empty));
         }
         for (position, &sample) in samples.iter().enumerate() {
             require_nonnegative(|| format!("samples[{position}]"), sample)?;

@@ -19,6 +19,7 @@ mod custom;
 pub(crate) mod demand;
 mod diminishing_returns;
 mod empirical;
+mod error;
 mod exponential;
 mod hill;
 mod jumps;
@@ -31,10 +32,10 @@ mod steps;
 mod threshold;
 
 pub use checks::AMOUNT_RANGE;
-pub(crate) use checks::OUT_OF_RANGE;
 pub use custom::{CUSTOM_ACCURACY, Custom, DeclaredShape, ResponseCurve};
 pub use diminishing_returns::DiminishingReturnsFailure;
 pub use empirical::Empirical;
+pub use error::{CurveError, CurveErrorKind, NumberRange};
 pub use exponential::Exponential;
 pub use hill::Hill;
 pub(crate) use jumps::jumps_reached;
@@ -52,22 +53,6 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use checks::{require_amount, require_nonnegative, require_positive, require_rising_points};
-
-/// An invalid parameter of a curve.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {message}")]
-pub struct CurveError {
-    /// The parameter, as written in a problem file: `half_at`, `success[3]`.
-    pub field: String,
-    /// The error and the expected form.
-    pub message: String,
-}
-
-impl CurveError {
-    pub(crate) fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { field: field.into(), message: message.into() }
-    }
-}
 
 /// The family of a curve, with its parameters. Large families are boxed, because a problem may have
 /// 10^6 curves of the small ones.
@@ -226,16 +211,11 @@ impl Curve {
     /// If `ceiling` is outside `(0, 1]` or below the floor.
     pub fn with_ceiling(mut self, ceiling: f64) -> Result<Self, CurveError> {
         if !(ceiling > 0.0 && ceiling <= 1.0) {
-            return Err(CurveError::new(
-                "ceiling",
-                format!("must be above 0 and at most 1, not {ceiling}"),
-            ));
+            return Err(CurveError::out_of_range("ceiling", ceiling, NumberRange::PositiveShare));
         }
         if ceiling < self.floor {
-            return Err(CurveError::new(
-                "ceiling",
-                format!("must be at least the floor {}, not {ceiling}", self.floor),
-            ));
+            let kind = CurveErrorKind::CeilingBelowFloor { ceiling, floor: self.floor };
+            return Err(CurveError::new("ceiling", kind));
         }
         self.ceiling = ceiling;
         Ok(self)
@@ -247,10 +227,8 @@ impl Curve {
     /// If `floor` is outside `[0, 1]` or above the ceiling.
     pub fn with_floor(mut self, floor: f64) -> Result<Self, CurveError> {
         if !(floor >= 0.0 && floor <= self.ceiling) {
-            return Err(CurveError::new(
-                "floor",
-                format!("must be at least 0 and at most the ceiling {}, not {floor}", self.ceiling),
-            ));
+            let kind = CurveErrorKind::Floor { floor, ceiling: self.ceiling };
+            return Err(CurveError::new("floor", kind));
         }
         self.floor = floor;
         Ok(self)

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{CurveError, require_rising_points};
+use super::{CurveError, CurveErrorKind, require_rising_points};
 
 /// Linear between `(spend[i], success[i])`, constant after the last point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -15,11 +15,8 @@ impl Piecewise {
     pub(super) fn new(spend: Vec<f64>, success: Vec<f64>) -> Result<Self, CurveError> {
         require_rising_points("spend", &spend, &success)?;
         if spend[0] != 0.0 {
-            let message = format!(
-                "must be 0, not {}: the first point is the success at zero spend",
-                spend[0]
-            );
-            return Err(CurveError::new("spend[0]", message));
+            let kind = CurveErrorKind::NonzeroStart { spend: spend[0] };
+            return Err(CurveError::new("spend[0]", kind));
         }
         Ok(Self { spend, success })
     }

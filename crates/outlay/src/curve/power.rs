@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{CurveError, require_amount};
+use super::{CurveError, CurveErrorKind, require_amount};
 
 /// `min(1, (x/scale)^exponent)` with an exponent in `(0, 1]`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -15,11 +15,7 @@ pub struct Power {
 impl Power {
     pub(super) fn new(exponent: f64, scale: f64) -> Result<Self, CurveError> {
         if !(exponent > 0.0 && exponent <= 1.0) {
-            let message = format!(
-                "must be above 0 and at most 1, not {exponent} (for increasing returns use hill, \
-                 logistic or piecewise)"
-            );
-            return Err(CurveError::new("exponent", message));
+            return Err(CurveError::new("exponent", CurveErrorKind::Exponent { exponent }));
         }
         require_amount("scale", scale)?;
         Ok(Self { exponent, scale })

@@ -1,6 +1,6 @@
 //! The errors of an allocation.
 
-use crate::curve::{DeclaredShape, OUT_OF_RANGE};
+use crate::curve::{DeclaredShape, NumberRange};
 
 /// An allocation that cannot be computed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -31,7 +31,7 @@ pub enum AllocationError {
         tasks: usize,
     },
     /// The budget is negative, NaN or out of [`AMOUNT_RANGE`](crate::curve::AMOUNT_RANGE).
-    #[error("budget: {rule}, not {0}", rule = budget_rule(*.0))]
+    #[error("budget: must be {range}, not {0}", range = budget_range(*.0))]
     BadBudget(f64),
     /// The tolerance is negative or NaN.
     #[error("tolerance: must be at least 0, not {0}")]
@@ -96,12 +96,8 @@ impl AllocationError {
     pub const MAX_LISTED: usize = 5;
 }
 
-fn budget_rule(budget: f64) -> &'static str {
-    if budget > 0.0 && budget.is_finite() {
-        OUT_OF_RANGE
-    } else {
-        "must be finite and not negative"
-    }
+fn budget_range(budget: f64) -> NumberRange {
+    if budget > 0.0 && budget.is_finite() { NumberRange::Amount } else { NumberRange::NonNegative }
 }
 
 fn list(bounds: &[(String, f64)]) -> String {

@@ -5,14 +5,13 @@ use std::collections::hash_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::environment::check_environment;
-use super::errors::{ErrorList, FieldPath};
+use super::errors::{ErrorList, FieldPath, LowerBoundKeys, ProblemErrorKind};
 use super::origins::Origins;
 use super::{
     Bounds, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskExtras, TaskSpec, covers,
 };
-use crate::curve::{AMOUNT_RANGE, OUT_OF_RANGE};
+use crate::curve::{AMOUNT_RANGE, NumberRange};
 use crate::numeric::compensated::sum;
-use crate::text::{listed, one_line};
 
 impl ProblemSpec {
     /// Checks everything and returns the problem, or every error at once.
@@ -94,14 +93,14 @@ pub(super) fn check_into(
         }
     }
     if spec.horizon == Some(0) {
-        errors.add("horizon", "must be at least 1, not 0");
+        errors.out_of_range("horizon", 0.0, NumberRange::AtLeastOne);
     }
     if !errors.has("reward_max") {
         require_positive(errors, "reward_max", spec.reward_max);
     }
     let tasks = &checked.tasks;
     if tasks.is_empty() && !["task", "tasks", "tasks.file"].iter().any(|path| errors.has(path)) {
-        errors.add("task", "is missing: a problem needs at least one task");
+        errors.add("task", ProblemErrorKind::NoTasks);
     }
     check_names(tasks, &checked.origins, errors);
     errors.append(checked.errors);
@@ -109,13 +108,13 @@ pub(super) fn check_into(
     let lower_bounds = tasks.iter().map(|task| task.bounds().min);
     if !errors.has("budget") && !covers(spec.budget, lower_bounds) {
         let keys = match checked.fixed {
-            0 => "min adds",
-            fixed if fixed == checked.lower_bounds => "fixed adds",
-            _ => "min and fixed add",
+            0 => LowerBoundKeys::Min,
+            fixed if fixed == checked.lower_bounds => LowerBoundKeys::Fixed,
+            _ => LowerBoundKeys::MinAndFixed,
         };
-        let (budget, list) = (spec.budget, largest_lower_bounds(tasks));
-        errors
-            .add("budget", format!("{keys} up to {needed}, more than the budget {budget}: {list}"));
+        let (budget, lower_bounds) = (spec.budget, largest_lower_bounds(tasks));
+        let kind = ProblemErrorKind::BudgetTooSmall { keys, needed, budget, lower_bounds };
+        errors.add("budget", kind);
     }
     check_environment(&spec.environment, needed, errors);
     known.into_result(Problem {
@@ -137,20 +136,20 @@ fn check_names(tasks: &[Task], origins: &Origins, errors: &mut ErrorList) {
         let (name, path) = (&*task.name, origins.path(position));
         let path = FieldPath::Key(&path, "name");
         if name.trim().is_empty() {
-            errors.add(path, "must not be empty");
+            errors.add(path, ProblemErrorKind::EmptyName);
             continue;
         }
         if name.contains(char::is_control) {
-            errors.add(path, "must be one line without control characters");
+            errors.add(path, ProblemErrorKind::ControlCharacterInName);
         }
         match owners.entry(name) {
             Entry::Vacant(entry) => {
                 entry.insert(position);
             }
             Entry::Occupied(entry) => {
-                let (name, first) = (one_line(name), origins.path(*entry.get()));
-                let message = format!("`{name}` is already the name of {first}: names must differ");
-                errors.add(path, message);
+                let first = origins.path(*entry.get()).to_string();
+                let name = name.to_owned();
+                errors.add(path, ProblemErrorKind::DuplicateName { name, first });
             }
         }
     }
@@ -182,8 +181,8 @@ fn check_task(
     }
     if let Some(law) = &task.reward {
         let path = FieldPath::Key(&path, "reward");
-        check_reward(law, reward_max, &mut |field, message| {
-            errors.add(FieldPath::Key(&path, field), message)
+        check_reward(law, reward_max, &mut |field, kind| {
+            errors.add(FieldPath::Key(&path, field), kind)
         });
     }
     let mut is_valid = true;
@@ -199,15 +198,15 @@ fn check_task(
     }
     match contradiction(task) {
         None => bounds_of(task),
-        Some((field, message)) => {
-            errors.add(FieldPath::Key(&path, field), message);
+        Some((field, kind)) => {
+            errors.add(FieldPath::Key(&path, field), kind);
             Bounds::NONE
         }
     }
 }
 
-/// A contradiction between bounds: the field to change and the message.
-fn contradiction(task: &TaskSpec) -> Option<(&'static str, String)> {
+/// A contradiction between bounds: the field to change and the error.
+fn contradiction(task: &TaskSpec) -> Option<(&'static str, ProblemErrorKind)> {
     let (min, at_least, max) =
         (task.min.unwrap_or(0.0), task.at_least.unwrap_or(0.0), task.max.unwrap_or(f64::INFINITY));
     if let Some(fixed) = task.fixed {
@@ -217,26 +216,23 @@ fn contradiction(task: &TaskSpec) -> Option<(&'static str, String)> {
             ("exclude", task.exclude),
             ("at_least", task.at_least.is_some()),
         ];
-        let others: Vec<String> = given
-            .iter()
-            .filter(|(_, given)| *given)
-            .map(|(field, _)| format!("`{field}`"))
-            .collect();
+        let others: Vec<&'static str> =
+            given.iter().filter(|(_, given)| *given).map(|(field, _)| *field).collect();
         return (!others.is_empty())
-            .then(|| ("fixed", format!("{fixed} cannot go with {}: keep one", others.join(", "))));
+            .then_some(("fixed", ProblemErrorKind::FixedWithOthers { fixed, others }));
     }
     if task.exclude {
-        return (min > 0.0).then(|| ("exclude", format!("cannot go with `min` = {min}: keep one")));
+        return (min > 0.0).then_some(("exclude", ProblemErrorKind::ExcludeWithMin { min }));
     }
     if min > max {
-        return Some(("min", format!("must be at most `max`: {min} > {max}")));
+        return Some(("min", above_limit(min, "max", max)));
     }
-    (at_least > max).then(|| {
-        (
-            "at_least",
-            format!("must be at most `max`: {at_least} > {max} (to spend nothing write `exclude`)"),
-        )
-    })
+    (at_least > max).then_some(("at_least", ProblemErrorKind::AtLeastAboveMax { at_least, max }))
+}
+
+/// The error of a number above the one of the key that limits it.
+pub(super) fn above_limit(number: f64, limited_by: &'static str, limit: f64) -> ProblemErrorKind {
+    ProblemErrorKind::AboveLimit { number, limited_by, limit }
 }
 
 /// The bounds of a task without contradictions.
@@ -260,22 +256,24 @@ fn bounds_of(task: &TaskSpec) -> Bounds {
     }
 }
 
-/// The largest lower bounds as `name amount`, then the number of the others.
-fn largest_lower_bounds(tasks: &[Task]) -> String {
+/// The tasks with their lower bounds, the largest first.
+fn largest_lower_bounds(tasks: &[Task]) -> Vec<(String, f64)> {
     let mut bound: Vec<&Task> = tasks.iter().filter(|task| task.bounds().min > 0.0).collect();
     bound.sort_by(|one, other| other.bounds().min.total_cmp(&one.bounds().min));
-    let list = bound.iter().map(|task| format!("{} {}", one_line(&task.name), task.bounds().min));
-    listed(&list.collect::<Vec<_>>())
+    bound.iter().map(|task| (task.name.to_string(), task.bounds().min)).collect()
 }
 
-/// Checks a reward distribution; `fault` takes the field and the message.
-fn check_reward(law: &RewardLaw, reward_max: f64, fault: &mut dyn FnMut(&str, String)) {
+/// Checks a reward distribution; `fault` takes the field and the error.
+fn check_reward(law: &RewardLaw, reward_max: f64, fault: &mut dyn FnMut(&str, ProblemErrorKind)) {
     let mut in_range = |field: &str, number: f64| {
         let is_valid = number.is_finite() && (0.0..=reward_max).contains(&number);
-        if !is_valid && reward_max.is_finite() {
-            fault(field, format!("must be between 0 and reward_max = {reward_max}, not {number}"));
-        } else if !is_valid {
-            fault(field, format!("must be finite and not negative, not {number}"));
+        if !is_valid {
+            let expected = if reward_max.is_finite() {
+                NumberRange::Reward { max: reward_max }
+            } else {
+                NumberRange::NonNegative
+            };
+            fault(field, ProblemErrorKind::OutOfRange { number, expected });
         }
         is_valid
     };
@@ -288,17 +286,19 @@ fn check_reward(law: &RewardLaw, reward_max: f64, fault: &mut dyn FnMut(&str, St
             if let Some(concentration) =
                 concentration.filter(|number| !(*number > 0.0 && number.is_finite()))
             {
-                fault("concentration", format!("must be positive and finite, not {concentration}"));
+                let expected = NumberRange::Positive;
+                let kind = ProblemErrorKind::OutOfRange { number: concentration, expected };
+                fault("concentration", kind);
             }
         }
         RewardLaw::Uniform { low, high } => {
             let is_valid = [in_range("low", *low), in_range("high", *high)] == [true; 2];
             if is_valid && low > high {
-                fault("low", format!("must be at most `high`: {low} > {high}"));
+                fault("low", above_limit(*low, "high", *high));
             }
         }
         RewardLaw::Empirical { samples } if samples.is_empty() => {
-            fault("samples", "must have at least one number".to_owned())
+            fault("samples", ProblemErrorKind::Empty)
         }
         RewardLaw::Empirical { samples } => {
             // The first error is enough: a file in the wrong unit is wrong in every row.
@@ -316,7 +316,7 @@ fn is_positive(number: f64) -> bool {
 
 fn require_positive(errors: &mut ErrorList, path: &str, number: f64) {
     if !is_positive(number) {
-        errors.add(path, format!("must be positive and finite, not {number}"));
+        errors.out_of_range(path, number, NumberRange::Positive);
     }
 }
 
@@ -325,7 +325,7 @@ fn require_positive(errors: &mut ErrorList, path: &str, number: f64) {
 fn require_in_range(errors: &mut ErrorList, path: impl std::fmt::Display, amount: f64) -> bool {
     let is_valid = amount == 0.0 || amount.is_infinite() || AMOUNT_RANGE.contains(&amount);
     if !is_valid {
-        errors.add(path, format!("{OUT_OF_RANGE}, not {amount}"));
+        errors.out_of_range(path, amount, NumberRange::Amount);
     }
     is_valid
 }
@@ -335,6 +335,6 @@ fn require_amount(errors: &mut ErrorList, path: FieldPath<'_>, number: Option<f6
     let Some(number) = number.filter(|number| !(*number >= 0.0 && number.is_finite())) else {
         return true;
     };
-    errors.add(path, format!("must be finite and not negative, not {number}"));
+    errors.out_of_range(path, number, NumberRange::NonNegative);
     false
 }

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
-use super::errors::ErrorList;
+use super::check::above_limit;
+use super::errors::{ErrorList, ProblemErrorKind};
+use crate::curve::NumberRange;
 
 /// The rule that gives the budget of each round.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -81,6 +83,7 @@ impl EnvironmentSpec {
 
 /// The longest possible delay, in rounds.
 pub(crate) const LONGEST_DELAY: f64 = 1e12;
+const DELAYS: NumberRange = NumberRange::Rounds { max: LONGEST_DELAY };
 
 /// Checks an environment; `needed` is the sum of the tasks' lower bounds.
 pub(super) fn check_environment(spec: &EnvironmentSpec, needed: f64, errors: &mut ErrorList) {
@@ -89,29 +92,21 @@ pub(super) fn check_environment(spec: &EnvironmentSpec, needed: f64, errors: &mu
     }
     match &spec.delay {
         Some(DelayLaw::Geometric { mean }) if !(*mean >= 0.0 && *mean <= LONGEST_DELAY) => {
-            errors.add(
-                "environment.delay.mean",
-                format!("must be between 0 and {LONGEST_DELAY:e} rounds, not {mean}"),
-            );
+            errors.out_of_range("environment.delay.mean", *mean, DELAYS);
         }
         Some(DelayLaw::Uniform { low, high }) if low > high => {
-            errors.add("environment.delay.low", format!("must be at most `high`: {low} > {high}"));
+            let kind = above_limit(*low as f64, "high", *high as f64);
+            errors.add("environment.delay.low", kind);
         }
         Some(DelayLaw::Constant { rounds: longest } | DelayLaw::Uniform { high: longest, .. })
             if *longest as f64 > LONGEST_DELAY =>
         {
-            errors.add(
-                "environment.delay",
-                format!("must be at most {LONGEST_DELAY:e} rounds, not {longest}"),
-            );
+            errors.out_of_range("environment.delay", *longest as f64, DELAYS);
         }
         _ => {}
     }
     if let Some(available) = spec.available.filter(|chance| !(*chance > 0.0 && *chance <= 1.0)) {
-        errors.add(
-            "environment.available",
-            format!("must be a probability above 0 and at most 1, not {available}"),
-        );
+        errors.out_of_range("environment.available", available, NumberRange::PositiveShare);
     }
 }
 
@@ -119,16 +114,14 @@ fn check_budget(law: &BudgetLaw, needed: f64, errors: &mut ErrorList) {
     let mut amount = |field: &str, number: f64| {
         let sound = number >= 0.0 && number.is_finite();
         if !sound {
-            errors.add(
-                format!("environment.budget.{field}"),
-                format!("must be finite and not negative, not {number}"),
-            );
+            let path = format!("environment.budget.{field}");
+            errors.out_of_range(path, number, NumberRange::NonNegative);
         }
         sound
     };
     let least = match law {
         BudgetLaw::List { amounts } if amounts.is_empty() => {
-            errors.add("environment.budget.amounts", "must have at least one number");
+            errors.add("environment.budget.amounts", ProblemErrorKind::Empty);
             return;
         }
         BudgetLaw::List { amounts } => {
@@ -146,10 +139,7 @@ fn check_budget(law: &BudgetLaw, needed: f64, errors: &mut ErrorList) {
                 return;
             }
             if low > high {
-                errors.add(
-                    "environment.budget.low",
-                    format!("must be at most `high`: {low} > {high}"),
-                );
+                errors.add("environment.budget.low", above_limit(*low, "high", *high));
                 return;
             }
             *low
@@ -161,25 +151,20 @@ fn check_budget(law: &BudgetLaw, needed: f64, errors: &mut ErrorList) {
                 return;
             }
             if *period == 0.0 {
-                errors.add("environment.budget.period", "must be positive, not 0");
+                errors.out_of_range("environment.budget.period", 0.0, NumberRange::Positive);
                 return;
             }
             if amplitude > mean {
-                errors.add(
-                    "environment.budget.amplitude",
-                    format!(
-                        "must be at most `mean`, or budgets are negative: {amplitude} > {mean}"
-                    ),
-                );
+                let (amplitude, mean) = (*amplitude, *mean);
+                let kind = ProblemErrorKind::AmplitudeAboveMean { amplitude, mean };
+                errors.add("environment.budget.amplitude", kind);
                 return;
             }
             mean - amplitude
         }
     };
     if least < needed {
-        let message = format!(
-            "its smallest budget {least} is below what the tasks' min and fixed need: {needed}"
-        );
-        errors.add("environment.budget", message);
+        let kind = ProblemErrorKind::SmallestBudgetTooSmall { least, needed };
+        errors.add("environment.budget", kind);
     }
 }

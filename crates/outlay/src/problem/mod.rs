@@ -58,7 +58,10 @@ mod shared_tasks;
 
 pub(crate) use environment::LONGEST_DELAY;
 pub use environment::{BudgetLaw, DelayLaw, EnvironmentSpec};
-pub use errors::{ProblemError, ProblemErrors, UnknownTask};
+pub use errors::{
+    ExpectedType, FoundValue, LowerBoundKeys, ProblemError, ProblemErrorKind, ProblemErrors,
+    UnknownTask,
+};
 pub(crate) use feasibility::affordable;
 pub use feasibility::{FEASIBILITY_TOLERANCE, covers, is_feasible, max_total};
 pub use file::{BUDGET_LAWS, DELAY_LAWS, Document, Files, NoFiles, REWARD_LAWS};

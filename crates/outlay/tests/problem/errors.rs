@@ -2,7 +2,11 @@
 
 use std::collections::HashMap;
 
-use outlay::problem::{Files, NoFiles, ProblemError, ProblemErrors};
+use outlay::curve::{CurveErrorKind, NumberRange};
+use outlay::problem::{
+    Document, ExpectedType, Files, FoundValue, LowerBoundKeys, NoFiles, ProblemError,
+    ProblemErrorKind, ProblemErrors,
+};
 use outlay::{Curve, Problem, ProblemSpec, RewardLaw, TaskSpec};
 
 /// Files in memory.
@@ -160,7 +164,7 @@ fn environments() {
         ),
         (
             "environment.available = 1.5",
-            "environment.available: must be a probability above 0 and at most 1, not 1.5",
+            "environment.available: must be above 0 and at most 1, not 1.5",
         ),
         (
             "environment.available = 'often'",
@@ -187,7 +191,7 @@ fn environments() {
         ),
         (
             "environment.budget = { law = 'sine', mean = 3, amplitude = 1, period = 0 }",
-            "environment.budget.period: must be positive, not 0",
+            "environment.budget.period: must be positive and finite, not 0",
         ),
         (
             "environment.budget = { law = 'list', file = 'budgets.csv', column = 'budget' }",
@@ -869,7 +873,7 @@ fn a_spec_made_in_rust_is_checked_too() {
     );
     let expected = ProblemError {
         path: "horizon".to_owned(),
-        message: "must be at least 1, not 0".to_owned(),
+        kind: ProblemErrorKind::OutOfRange { number: 0.0, expected: NumberRange::AtLeastOne },
     };
     assert_eq!(errors.0.get(1), Some(&expected));
 }
@@ -884,4 +888,111 @@ fn a_spec_is_read_without_the_checks() {
         errors.to_string(),
         "budget: must be a number, not the text \"x\"\ntask[0]: must be a table, not null"
     );
+}
+
+/// The paths and kinds of the errors of a TOML document.
+fn kinds(text: &str, files: &dyn Files) -> Vec<(String, ProblemErrorKind)> {
+    let errors = Problem::from_toml(text, files).expect_err(text).0;
+    errors.into_iter().map(|error| (error.path, error.kind)).collect()
+}
+
+fn at(path: &str, kind: ProblemErrorKind) -> (String, ProblemErrorKind) {
+    (path.to_owned(), kind)
+}
+
+#[test]
+fn kinds_of_fields_and_curves_carry_their_data() {
+    let text = "budget = 'x'\nhorizn = 3\n[[task]]\nname = 'a'\nmin = -1\n\
+        curve = { family = 'hill', half_at = -2, steepness = 1 }\n\
+        [[task]]\nname = 'a'\ncurve = { family = 'steps', at = [1, 2], success = [0.5, 0.25] }";
+    let (expected, found) = (ExpectedType::Number, FoundValue::Text("x".to_owned()));
+    let all = kinds(text, &NoFiles);
+    assert!(
+        matches!(
+            &all[0],
+            (path, ProblemErrorKind::UnknownKey { key, known })
+                if path == "problem" && key == "horizn" && known.contains(&"horizon")
+        ),
+        "{all:?}"
+    );
+    assert_eq!(
+        all[1..],
+        [
+            at("budget", ProblemErrorKind::WrongType { expected, found }),
+            at(
+                "task[0].curve.half_at",
+                CurveErrorKind::OutOfRange { number: -2.0, expected: NumberRange::Positive }.into()
+            ),
+            at(
+                "task[1].curve.success[1]",
+                CurveErrorKind::Decreasing { number: 0.25, previous: 0.5 }.into()
+            ),
+            at(
+                "task[1].name",
+                ProblemErrorKind::DuplicateName {
+                    name: "a".to_owned(),
+                    first: "task[0]".to_owned()
+                }
+            ),
+            at(
+                "task[0].min",
+                ProblemErrorKind::OutOfRange { number: -1.0, expected: NumberRange::NonNegative }
+            ),
+        ]
+    );
+}
+
+#[test]
+fn kinds_of_bounds_carry_their_data() {
+    let task = |name: &str, bound: &str| format!("{GOOD_TASK}name = '{name}'\n{bound}\n");
+    let text = ["budget = 10\n", &task("a", "min = 4"), &task("b", "fixed = 7")].concat();
+    let expected = ProblemErrorKind::BudgetTooSmall {
+        keys: LowerBoundKeys::MinAndFixed,
+        needed: 11.0,
+        budget: 10.0,
+        lower_bounds: vec![("b".to_owned(), 7.0), ("a".to_owned(), 4.0)],
+    };
+    assert_eq!(kinds(&text, &NoFiles), [at("budget", expected)]);
+    let expected = ProblemErrorKind::AboveLimit { number: 3.0, limited_by: "max", limit: 2.0 };
+    let text = task("a", "min = 3\nmax = 2");
+    assert_eq!(kinds(&text, &NoFiles), [at("task[0].min", expected)]);
+}
+
+#[test]
+fn kinds_of_files_carry_their_data() {
+    let files = folder(&[("log.csv", "amount,kind\n1,a\nx,a\n")]);
+    let curve = |column: &str| {
+        format!(
+            "[[task]]\ncurve = {{ family = 'empirical', file = 'log.csv', column = '{column}' }}"
+        )
+    };
+    let column = |kind| vec![at("task[0].curve.column", kind)];
+    let file = || "log.csv".to_owned();
+    let bad_cell = ProblemErrorKind::BadSample {
+        file: file(),
+        line: 3,
+        cell: FoundValue::Text("x".to_owned()),
+        others: 0,
+    };
+    assert_eq!(kinds(&curve("amount"), &files), column(bad_cell));
+    let no_column = ProblemErrorKind::NoSuchColumn {
+        file: file(),
+        column: "amuont".to_owned(),
+        known: ["amount".to_owned(), "kind".to_owned()].into(),
+    };
+    assert_eq!(kinds(&curve("amuont"), &files), column(no_column));
+    let reason = NoFiles.read("log.csv").unwrap_err();
+    let unreadable = ProblemErrorKind::UnreadableFile { file: file(), reason };
+    assert_eq!(kinds(&curve("amount"), &NoFiles), [at("task[0].curve.file", unreadable)]);
+}
+
+#[test]
+fn kinds_of_paths_into_documents_carry_their_data() {
+    let mut document = Document::from_toml(GOOD_TASK).unwrap();
+    let mut kind = |path: &str| document.set(path, 1.0).unwrap_err().0.remove(0).kind;
+    assert_eq!(kind("task["), ProblemErrorKind::InvalidPath);
+    let at = "task".to_owned();
+    assert_eq!(kind("task[3].value"), ProblemErrorKind::NoSuchItem { at: at.clone(), len: 1 });
+    let (expected, found) = (ExpectedType::Table, FoundValue::List);
+    assert_eq!(kind("task.value"), ProblemErrorKind::NotAContainer { at, expected, found });
 }

@@ -64,7 +64,7 @@ fn check(read: Result<Problem, ProblemErrors>) -> Result<(), TestCaseError> {
     };
     prop_assert!(!errors.0.is_empty());
     for error in &errors.0 {
-        prop_assert!(!error.path.is_empty() && !error.message.is_empty());
+        prop_assert!(!error.path.is_empty() && !error.kind.to_string().is_empty());
         prop_assert!(!error.to_string().contains(char::is_control), "{:?}", error);
     }
     Ok(())

@@ -4,17 +4,18 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::Files;
 use super::table::cell_number;
 use super::value::without_byte_order_mark;
-use crate::text::{did_you_mean, one_line};
+use crate::problem::errors::ProblemErrorKind;
 
 /// The CSV files read so far.
 pub(crate) struct CsvFiles<'f> {
     files: &'f dyn Files,
-    texts: HashMap<String, Result<Rc<String>, String>>,
-    tables: HashMap<String, Result<Rc<CsvTable>, String>>,
+    texts: HashMap<String, Result<Rc<String>, ProblemErrorKind>>,
+    tables: HashMap<String, Result<Rc<CsvTable>, ProblemErrorKind>>,
 }
 
 impl<'f> CsvFiles<'f> {
@@ -23,23 +24,23 @@ impl<'f> CsvFiles<'f> {
     }
 
     /// The text of the file at `path`, or the reason why it cannot be read.
-    pub(crate) fn text(&mut self, path: &str) -> Result<Rc<String>, String> {
+    pub(crate) fn text(&mut self, path: &str) -> Result<Rc<String>, ProblemErrorKind> {
         if let Some(known) = self.texts.get(path) {
             return known.clone();
         }
         let read = self.files.read(path);
-        let text = read.map(Rc::new).map_err(|reason| cannot_read(path, &reason));
+        let text = read.map(Rc::new).map_err(|reason| cannot_read(path, reason));
         self.texts.insert(path.to_owned(), text.clone());
         text
     }
 
     /// The table at `path`, or the reason why it cannot be read.
-    pub(crate) fn table(&mut self, path: &str) -> Result<Rc<CsvTable>, String> {
+    pub(crate) fn table(&mut self, path: &str) -> Result<Rc<CsvTable>, ProblemErrorKind> {
         if let Some(known) = self.tables.get(path) {
             return known.clone();
         }
         let parse = |text: Rc<String>| {
-            CsvTable::parse(&text).map(Rc::new).map_err(|reason| cannot_read(path, &reason))
+            CsvTable::parse(&text).map(Rc::new).map_err(|reason| cannot_read(path, reason))
         };
         let table = self.text(path).and_then(parse);
         self.tables.insert(path.to_owned(), table.clone());
@@ -47,8 +48,27 @@ impl<'f> CsvFiles<'f> {
     }
 }
 
-pub(crate) fn cannot_read(path: &str, reason: &str) -> String {
-    format!("cannot read `{}`: {}", one_line(path), one_line(reason))
+pub(crate) fn cannot_read(path: &str, reason: String) -> ProblemErrorKind {
+    ProblemErrorKind::UnreadableFile { file: path.to_owned(), reason }
+}
+
+/// A column that a table does not have exactly once.
+pub(crate) enum ColumnError {
+    Missing { column: String, known: Arc<[String]> },
+    Ambiguous { column: String },
+}
+
+impl ColumnError {
+    /// The error of the table in `file`.
+    pub(crate) fn in_file(self, file: &str) -> ProblemErrorKind {
+        let file = file.to_owned();
+        match self {
+            Self::Missing { column, known } => {
+                ProblemErrorKind::NoSuchColumn { file, column, known }
+            }
+            Self::Ambiguous { column } => ProblemErrorKind::AmbiguousColumn { file, column },
+        }
+    }
 }
 
 /// A row and the number of its first line.
@@ -119,7 +139,7 @@ type Index = HashMap<String, Vec<usize>>;
 
 /// A CSV file with a header.
 pub(crate) struct CsvTable {
-    columns: Vec<String>,
+    columns: Arc<[String]>,
     /// The number of the first line of each row, and its cells.
     rows: Vec<(u64, csv::StringRecord)>,
     /// Indices of the columns that conditions have used, because 10^5 tasks may each select their
@@ -134,7 +154,7 @@ impl CsvTable {
         while let Some(row) = reader.next()? {
             rows.push((row.line, row.cells.clone()));
         }
-        Ok(Self { columns: reader.columns, rows, indices: RefCell::default() })
+        Ok(Self { columns: reader.columns.into(), rows, indices: RefCell::default() })
     }
 
     pub(crate) fn columns(&self) -> &[String] {
@@ -146,7 +166,7 @@ impl CsvTable {
     }
 
     /// The position of the column `name`, or the reason why it is not unique.
-    pub(crate) fn column(&self, name: &str) -> Result<usize, String> {
+    pub(crate) fn column(&self, name: &str) -> Result<usize, ColumnError> {
         let mut found = self
             .columns
             .iter()
@@ -155,16 +175,10 @@ impl CsvTable {
             .map(|(position, _)| position);
         match (found.next(), found.next()) {
             (Some(position), None) => Ok(position),
-            (Some(_), Some(_)) => {
-                Err(format!("the column `{}` appears twice; rename one", one_line(name)))
-            }
+            (Some(_), Some(_)) => Err(ColumnError::Ambiguous { column: name.to_owned() }),
             (None, _) => {
-                let columns = self.columns.iter().map(String::as_str);
-                Err(format!(
-                    "there is no column `{}`: {}",
-                    one_line(name),
-                    did_you_mean(name, columns)
-                ))
+                let (column, known) = (name.to_owned(), Arc::clone(&self.columns));
+                Err(ColumnError::Missing { column, known })
             }
         }
     }

@@ -13,8 +13,7 @@ use super::reward::reward_keys;
 use super::table::Fields;
 use super::task::{TASK_KEYS, add_placeholder, task_of};
 use super::{Reader, TaskSink};
-use crate::problem::errors::FieldPath;
-use crate::text::{did_you_mean, one_line};
+use crate::problem::errors::{FieldPath, ProblemErrorKind};
 
 /// The line that names the columns.
 const HEADER_LINE: u64 = 1;
@@ -55,14 +54,13 @@ pub(super) fn read_csv_tasks(
         if row.len() == names.len() {
             read_row(path, &columns, row, tasks, reader);
         } else {
-            let message =
-                format!("the first line names {} columns, this row has {}", names.len(), row.len());
-            reader.errors.add(path, message);
+            let (expected, found) = (names.len(), row.len());
+            reader.errors.add(path, ProblemErrorKind::RowLength { expected, found });
             add_placeholder(path, tasks, reader);
         }
     }
     if tasks.count() == count {
-        reader.errors.add(header, "no task follows the names of the columns");
+        reader.errors.add(header, ProblemErrorKind::NoTaskRows);
         add_placeholder(header, tasks, reader);
     }
     Ok(())
@@ -95,12 +93,10 @@ fn read_header<'s>(
     let mut is_valid = true;
     for (position, name) in names.iter().enumerate() {
         let error = match part_of(name) {
-            _ if name.is_empty() => {
-                format!("column {} has no name: name it or delete it", position + 1)
-            }
+            _ if name.is_empty() => ProblemErrorKind::UnnamedColumn { number: position + 1 },
             None => unknown_column(name),
             Some(column) if !seen.insert(column) => {
-                format!("the column `{}` appears twice", one_line(name))
+                ProblemErrorKind::RepeatedColumn { column: name.clone() }
             }
             Some((part, key)) => {
                 match part {
@@ -115,24 +111,20 @@ fn read_header<'s>(
         is_valid = false;
     }
     if !seen.contains(&(Part::Curve, "family")) {
-        reader.errors.add(path, "there is no column `family`: every task needs a curve");
+        reader.errors.add(path, ProblemErrorKind::NoFamilyColumn);
         return None;
     }
     is_valid.then_some(columns)
 }
 
-fn unknown_column(name: &str) -> String {
+fn unknown_column(name: &str) -> ProblemErrorKind {
     let keys = TASK_KEYS.into_iter().chain(curve_keys()).map(str::to_owned);
     let mut known: Vec<String> =
         keys.chain(reward_keys().map(|key| format!("reward.{key}"))).collect();
     // Several families share a key.
     let mut listed = HashSet::new();
     known.retain(|key| listed.insert(key.clone()));
-    format!(
-        "unknown column `{}`: {}",
-        one_line(name),
-        did_you_mean(name, known.iter().map(String::as_str))
-    )
+    ProblemErrorKind::UnknownColumn { column: name.to_owned(), known }
 }
 
 /// The part a column belongs to and its key there.

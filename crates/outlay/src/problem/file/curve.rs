@@ -4,6 +4,7 @@ use super::Reader;
 use super::samples::{SAMPLE_KEYS, read_samples};
 use super::table::Fields;
 use crate::curve::{Curve, CurveError};
+use crate::problem::errors::ProblemErrorKind;
 
 /// The families a file can name, each with its parameters. Every family takes `COMMON_KEYS` as
 /// well.
@@ -30,9 +31,7 @@ pub(crate) fn curve_keys() -> impl Iterator<Item = &'static str> {
 /// The curve that `fields` describe.
 pub(crate) fn read_curve(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<Curve> {
     if fields.get("family").is_some_and(|family| family.is_text("custom")) {
-        let message = "`custom` is a function, for Rust and Python only: in a file give its \
-                       points, as `piecewise` or `steps`";
-        reader.errors.add(fields.at("family"), message);
+        reader.errors.add(fields.at("family"), ProblemErrorKind::CustomFamily);
         return None;
     }
     let (family, keys) = fields.choice("family", "every curve", &FAMILIES, &mut reader.errors)?;
@@ -128,7 +127,7 @@ fn of_numbers<const N: usize>(
             Err(error) => error,
         };
         sound = false;
-        reader.errors.add(fields.at(&error.field), &error.message);
+        reader.errors.add(fields.at(&error.field), error.kind);
         let wrong = keys.iter().zip(&mut numbers).find(|(key, _)| **key == error.field);
         *wrong?.1 = PLACEHOLDER;
     }
@@ -179,7 +178,7 @@ fn accept(
     fields: &Fields<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<Curve> {
-    curve.map_err(|error| reader.errors.add(fields.at(&error.field), error.message)).ok()
+    curve.map_err(|error| reader.errors.add(fields.at(&error.field), error.kind)).ok()
 }
 
 /// The owner of a parameter, in messages: `a hill curve`.

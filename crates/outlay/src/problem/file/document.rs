@@ -3,7 +3,7 @@
 
 use super::value::Value;
 use super::{alone, checked};
-use crate::problem::errors::{ProblemError, ProblemErrors};
+use crate::problem::errors::{ExpectedType, ProblemError, ProblemErrorKind, ProblemErrors};
 use crate::problem::{Files, Problem};
 use crate::text::one_line;
 
@@ -46,10 +46,8 @@ impl Document {
     /// If the path does not exist in this document. The message names the first step that is
     /// missing.
     pub fn set(&mut self, path: &str, number: f64) -> Result<(), ProblemErrors> {
-        let error = |message: String| alone(ProblemError { path: one_line(path), message });
-        let steps = steps(path).ok_or_else(|| {
-            error("is not a path; write `task[0].curve.exponent` or `task[*].value`".to_owned())
-        })?;
+        let error = |kind| alone(ProblemError { path: one_line(path), kind });
+        let steps = steps(path).ok_or_else(|| error(ProblemErrorKind::InvalidPath))?;
         write(&mut self.0, &steps, "", number).map_err(error)
     }
 
@@ -93,12 +91,17 @@ fn steps(path: &str) -> Option<Vec<Step<'_>>> {
 }
 
 /// Follows the steps from `value`, which is at `path`, and writes the number at their end.
-fn write(value: &mut Value, steps: &[Step<'_>], path: &str, number: f64) -> Result<(), String> {
+fn write(
+    value: &mut Value,
+    steps: &[Step<'_>],
+    path: &str,
+    number: f64,
+) -> Result<(), ProblemErrorKind> {
     let Some((step, rest)) = steps.split_first() else {
         *value = value_of(number);
         return Ok(());
     };
-    let here = if path.is_empty() { "the problem" } else { path };
+    let here = || if path.is_empty() { "the problem".to_owned() } else { path.to_owned() };
     match (step, value) {
         (Step::Key(key), Value::Table(entries)) => {
             let inner = if path.is_empty() { (*key).to_owned() } else { format!("{path}.{key}") };
@@ -109,12 +112,12 @@ fn write(value: &mut Value, steps: &[Step<'_>], path: &str, number: f64) -> Resu
                     entries.push(((*key).to_owned(), value_of(number)));
                     Ok(())
                 }
-                None => Err(format!("{} has no `{}`", one_line(here), one_line(key))),
+                None => Err(ProblemErrorKind::NoSuchKey { at: here(), key: (*key).to_owned() }),
             }
         }
         (Step::Item(position), Value::Array(items)) => match items.get_mut(*position) {
             Some(value) => write(value, rest, &format!("{path}[{position}]"), number),
-            None => Err(format!("{} has {} entries, counted from 0", one_line(here), items.len())),
+            None => Err(ProblemErrorKind::NoSuchItem { at: here(), len: items.len() }),
         },
         (Step::EveryItem, Value::Array(items)) => {
             let mut items = items.iter_mut().enumerate();
@@ -122,9 +125,10 @@ fn write(value: &mut Value, steps: &[Step<'_>], path: &str, number: f64) -> Resu
                 write(value, rest, &format!("{path}[{position}]"), number)
             })
         }
-        (Step::Key(_), other) => Err(format!("{} is {other}, not a table", one_line(here))),
-        (Step::Item(_) | Step::EveryItem, other) => {
-            Err(format!("{} is {other}, not a list", one_line(here)))
+        (step, other) => {
+            let is_key = matches!(step, Step::Key(_));
+            let expected = if is_key { ExpectedType::Table } else { ExpectedType::List };
+            Err(ProblemErrorKind::NotAContainer { at: here(), expected, found: other.found() })
         }
     }
 }

@@ -49,7 +49,7 @@ pub(super) fn read_environment(problem: &Fields<'_>, reader: &mut Reader<'_>) ->
 /// The law that a table names; an error is added for every key that the law does not take.
 fn law(
     fields: &Fields<'_>,
-    owner: &str,
+    owner: &'static str,
     laws: &'static [(&'static str, &'static [&'static str])],
     reader: &mut Reader<'_>,
 ) -> Option<&'static str> {

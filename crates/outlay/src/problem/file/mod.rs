@@ -23,7 +23,7 @@ pub use environment::{BUDGET_LAWS, DELAY_LAWS};
 pub use reward::REWARD_LAWS;
 
 use super::check::{TaskChecker, check_into};
-use super::errors::{ErrorList, FieldPath, ProblemError, ProblemErrors};
+use super::errors::{ErrorList, FieldPath, ProblemError, ProblemErrorKind, ProblemErrors};
 use super::{Leftover, Problem, ProblemSpec, TaskSpec};
 use crate::curve::Curve;
 use csv_table::{CsvFiles, cannot_read};
@@ -276,10 +276,9 @@ fn read_list(fields: &Fields<'_>, tasks: &mut dyn TaskSink, reader: &mut Reader<
                 task::read_task(FieldPath::Item(&list_path, position), value, tasks, reader);
             }
         }
-        Some(other) => reader.errors.add(
-            list_path,
-            format!("must be a list of tables, not {other}: in TOML head each task [[task]]"),
-        ),
+        Some(other) => {
+            reader.errors.add(list_path, ProblemErrorKind::NotATaskList { found: other.found() });
+        }
         None => {}
     }
 }
@@ -304,11 +303,7 @@ fn read_tasks_key(fields: &Fields<'_>, tasks: &mut dyn TaskSink, reader: &mut Re
             }
         }
         Some(other) => {
-            let message = format!(
-                "must be {{ file = \"tasks.csv\" }}, not {other}: tasks in the file itself use \
-                    `task`, without s"
-            );
-            reader.errors.add(path, message);
+            reader.errors.add(path, ProblemErrorKind::NotATaskFile { found: other.found() });
         }
         None => {}
     }
@@ -319,9 +314,9 @@ fn read_csv_file(table: &Fields<'_>, tasks: &mut dyn TaskSink, reader: &mut Read
     table.require("file", "`tasks`", &mut reader.errors);
     let Some(file) = table.text("file", &mut reader.errors) else { return };
     let read = reader.csv_files.text(file).and_then(|text| {
-        read_csv_tasks(file, &text, tasks, reader).map_err(|reason| cannot_read(file, &reason))
+        read_csv_tasks(file, &text, tasks, reader).map_err(|reason| cannot_read(file, reason))
     });
-    if let Err(reason) = read {
-        reader.errors.add(table.at("file"), reason);
+    if let Err(error) = read {
+        reader.errors.add(table.at("file"), error);
     }
 }

@@ -3,9 +3,7 @@
 use super::Reader;
 use super::csv_table::{CsvTable, Row};
 use super::table::{Fields, RawValue, cell_number};
-use super::value::quoted;
-use crate::problem::errors::FieldPath;
-use crate::text::one_line;
+use crate::problem::errors::{ExpectedType, FieldPath, FoundValue, ProblemErrorKind};
 
 /// The keys of the source of samples.
 pub(crate) const SAMPLE_KEYS: [&str; 4] = ["samples", "file", "column", "where"];
@@ -13,7 +11,7 @@ pub(crate) const SAMPLE_KEYS: [&str; 4] = ["samples", "file", "column", "where"]
 /// The samples that `fields` give, for `owner`.
 pub(crate) fn read_samples(
     fields: &Fields<'_>,
-    owner: &str,
+    owner: &'static str,
     reader: &mut Reader<'_>,
 ) -> Option<Vec<f64>> {
     read_list(fields, "samples", owner, reader)
@@ -22,26 +20,24 @@ pub(crate) fn read_samples(
 /// The numbers at `list`, or of a column of a file.
 pub(crate) fn read_list(
     fields: &Fields<'_>,
-    list: &str,
-    owner: &str,
+    list: &'static str,
+    owner: &'static str,
     reader: &mut Reader<'_>,
 ) -> Option<Vec<f64>> {
     if fields.has("file") {
         if fields.has(list) {
-            reader
-                .errors
-                .add(fields.at("file"), format!("cannot go with `{list}`: give one of them"));
+            let kind = ProblemErrorKind::ConflictingKeys { other: list };
+            reader.errors.add(fields.at("file"), kind);
             return None;
         }
         return from_file(fields, owner, reader);
     }
     let conditions = fields.entries().map(|(key, _)| key).filter(|key| key.starts_with("where"));
     for key in fields.has("column").then_some("column").into_iter().chain(conditions) {
-        reader.errors.add(fields.at(key), "goes with `file`, which is missing");
+        reader.errors.add(fields.at(key), ProblemErrorKind::WithoutFile);
     }
     if !fields.has(list) {
-        let message = format!("is missing: {owner} needs `{list}`, or `file` and `column`");
-        reader.errors.add(fields.at(list), message);
+        reader.errors.add(fields.at(list), ProblemErrorKind::MissingSamples { owner, list });
     }
     fields.numbers(list, &mut reader.errors)
 }
@@ -52,34 +48,31 @@ fn from_file(fields: &Fields<'_>, owner: &str, reader: &mut Reader<'_>) -> Optio
     let column = fields.text("column", &mut reader.errors);
     let table = match reader.csv_files.table(file) {
         Ok(table) => table,
-        Err(reason) => {
-            reader.errors.add(fields.at("file"), reason);
+        Err(error) => {
+            reader.errors.add(fields.at("file"), error);
             return None;
         }
     };
     let conditions = conditions(fields, file, &table, reader);
     let column = match table.column(column?) {
         Ok(column) => column,
-        Err(reason) => {
-            reader.errors.add(fields.at("column"), format!("in `{}`: {reason}", one_line(file)));
+        Err(error) => {
+            reader.errors.add(fields.at("column"), error.in_file(file));
             return None;
         }
     };
     let conditions = conditions?;
     let rows = table.rows_where(&conditions);
     if rows.is_empty() && conditions.is_empty() {
-        reader.errors.add(fields.at("file"), format!("`{}` has no rows", one_line(file)));
+        reader.errors.add(fields.at("file"), ProblemErrorKind::NoRows { file: file.to_owned() });
         return None;
     }
     if rows.is_empty() {
-        let column = |position: &usize| table.columns().get(*position).map_or("", String::as_str);
-        let wanted: Vec<String> = conditions
-            .iter()
-            .map(|(position, cell)| format!("{} = {cell}", column(position)))
-            .collect();
-        let message =
-            format!("no row of `{}` has {}", one_line(file), one_line(&wanted.join(", ")));
-        reader.errors.add(fields.at("where"), message);
+        let column = |position: usize| table.columns().get(position).cloned().unwrap_or_default();
+        let conditions =
+            conditions.into_iter().map(|(position, cell)| (column(position), cell)).collect();
+        let kind = ProblemErrorKind::NoMatchingRow { file: file.to_owned(), conditions };
+        reader.errors.add(fields.at("where"), kind);
         return None;
     }
     column_numbers(&rows, column, fields, file, reader)
@@ -105,17 +98,13 @@ fn column_numbers(
     let Some((line, cell)) = bad.first() else {
         return Some(samples);
     };
-    let others = match bad.len() - 1 {
-        0 => String::new(),
-        1 => " (and 1 other cell)".to_owned(),
-        others => format!(" (and {others} other cells)"),
+    let kind = ProblemErrorKind::BadSample {
+        file: file.to_owned(),
+        line: *line,
+        cell: FoundValue::Text((*cell).to_owned()),
+        others: bad.len() - 1,
     };
-    let message = format!(
-        "`{}` line {line} must have a number, finite and not negative, not {}{others}",
-        one_line(file),
-        quoted(cell)
-    );
-    reader.errors.add(fields.at("column"), message);
+    reader.errors.add(fields.at("column"), kind);
     None
 }
 
@@ -137,10 +126,7 @@ fn conditions(
             written.extend(Fields::of_value(path, value, &mut reader.errors)?.entries())
         }
         Some(RawValue::Cell(_)) => {
-            reader.errors.add(
-                path,
-                "must name a column of the file: head the column `where.` and that name",
-            );
+            reader.errors.add(path, ProblemErrorKind::ConditionWithoutColumn);
             return None;
         }
         None => {}
@@ -150,10 +136,11 @@ fn conditions(
         let path = FieldPath::Key(&path, name);
         match (table.column(name), wanted.as_cell()) {
             (Ok(column), Some(wanted)) => conditions.push((column, wanted)),
-            (Err(reason), _) => {
-                reader.errors.add(path, format!("in `{}`: {reason}", one_line(file)))
+            (Err(error), _) => reader.errors.add(path, error.in_file(file)),
+            (_, None) => {
+                let (expected, found) = (ExpectedType::TextOrNumber, wanted.found());
+                reader.errors.add(path, ProblemErrorKind::WrongType { expected, found });
             }
-            (_, None) => reader.errors.add(path, format!("must be text or a number, not {wanted}")),
         }
     }
     (conditions.len() == written.len()).then_some(conditions)

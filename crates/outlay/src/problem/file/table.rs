@@ -1,9 +1,8 @@
 //! The fields of one table, in a document or in a row of a CSV file.
 
 use super::csv_table::Row;
-use super::value::{Value, quoted};
-use crate::problem::errors::{ErrorList, FieldPath};
-use crate::text::{did_you_mean, one_line};
+use super::value::Value;
+use crate::problem::errors::{ErrorList, ExpectedType, FieldPath, FoundValue, ProblemErrorKind};
 
 /// The separator of a list in one cell.
 const CELL_LIST_SEPARATOR: char = ';';
@@ -17,21 +16,20 @@ pub(crate) enum RawValue<'a> {
     Cell(&'a str),
 }
 
-impl std::fmt::Display for RawValue<'_> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Value(value) => write!(formatter, "{value}"),
-            Self::Cell(cell) => write!(formatter, "{}", quoted(cell)),
-        }
-    }
-}
-
 /// A number in a cell.
 pub(crate) fn cell_number(cell: &str) -> Option<f64> {
     cell.trim().parse().ok()
 }
 
 impl<'a> RawValue<'a> {
+    /// The value as an error has it.
+    pub(crate) fn found(self) -> FoundValue {
+        match self {
+            Self::Value(value) => value.found(),
+            Self::Cell(cell) => FoundValue::Text(cell.to_owned()),
+        }
+    }
+
     fn number(self) -> Option<f64> {
         match self {
             Self::Value(Value::Integer(number)) => Some(*number as f64),
@@ -128,7 +126,8 @@ impl<'a> Fields<'a> {
         errors: &mut ErrorList,
     ) -> Option<Self> {
         let Value::Table(table) = value else {
-            errors.add(path, format!("must be a table, not {value}"));
+            let (expected, found) = (ExpectedType::Table, value.found());
+            errors.add(path, ProblemErrorKind::WrongType { expected, found });
             return None;
         };
         Some(Self { path, entries: Entries::Table(table) })
@@ -172,49 +171,53 @@ impl<'a> Fields<'a> {
     fn read<T>(
         &self,
         key: &str,
-        wanted: &str,
+        expected: ExpectedType,
         errors: &mut ErrorList,
         read: impl Fn(RawValue<'a>) -> Option<T>,
     ) -> Option<T> {
         let written = self.get(key)?;
         let value = read(written);
         if value.is_none() {
-            errors.add(self.at(key), format!("must be {wanted}, not {written}"));
+            let found = written.found();
+            errors.add(self.at(key), ProblemErrorKind::WrongType { expected, found });
         }
         value
     }
 
     pub(crate) fn number(&self, key: &str, errors: &mut ErrorList) -> Option<f64> {
-        self.read(key, "a number", errors, RawValue::number)
+        self.read(key, ExpectedType::Number, errors, RawValue::number)
     }
 
     pub(crate) fn integer(&self, key: &str, errors: &mut ErrorList) -> Option<u64> {
-        self.read(key, "a whole number of at least 1", errors, RawValue::integer)
+        self.read(key, ExpectedType::PositiveWholeNumber, errors, RawValue::integer)
     }
 
     /// An integer that may be zero.
     pub(crate) fn count(&self, key: &str, errors: &mut ErrorList) -> Option<u64> {
-        self.read(key, "a whole number", errors, RawValue::integer)
+        self.read(key, ExpectedType::WholeNumber, errors, RawValue::integer)
     }
 
     pub(crate) fn text(&self, key: &str, errors: &mut ErrorList) -> Option<&'a str> {
-        self.read(key, "text", errors, RawValue::text)
+        self.read(key, ExpectedType::Text, errors, RawValue::text)
     }
 
     pub(crate) fn flag(&self, key: &str, errors: &mut ErrorList) -> Option<bool> {
-        self.read(key, "true or false", errors, RawValue::flag)
+        self.read(key, ExpectedType::Bool, errors, RawValue::flag)
     }
 
     /// A list of numbers; an error for every item that is not a number.
     pub(crate) fn numbers(&self, key: &str, errors: &mut ErrorList) -> Option<Vec<f64>> {
-        let items = self.read(key, "a list of numbers", errors, RawValue::list)?;
+        let items = self.read(key, ExpectedType::Numbers, errors, RawValue::list)?;
         let list = self.at(key);
         let mut numbers = Vec::with_capacity(items.len());
         for (position, item) in items.iter().enumerate() {
             match item.number() {
                 Some(number) => numbers.push(number),
-                None => errors
-                    .add(FieldPath::Item(&list, position), format!("must be a number, not {item}")),
+                None => {
+                    let (expected, found) = (ExpectedType::Number, item.found());
+                    let kind = ProblemErrorKind::WrongType { expected, found };
+                    errors.add(FieldPath::Item(&list, position), kind);
+                }
             }
         }
         (numbers.len() == items.len()).then_some(numbers)
@@ -223,21 +226,18 @@ impl<'a> Fields<'a> {
     /// Adds an error if the field is unset; `owner` is the part that requires it.
     pub(crate) fn require(&self, key: &str, owner: impl std::fmt::Display, errors: &mut ErrorList) {
         if !self.has(key) {
-            errors.add(self.at(key), format!("is missing: {owner} needs it"));
+            errors.add(self.at(key), ProblemErrorKind::Missing { owner: owner.to_string() });
         }
     }
 
     /// Adds an error for every key that is in none of the lists `known`. A key `where.<column>`
     /// counts as `where`.
-    pub(crate) fn reject_unknown(&self, known: &[&[&str]], errors: &mut ErrorList) {
+    pub(crate) fn reject_unknown(&self, known: &[&[&'static str]], errors: &mut ErrorList) {
         for (key, _) in self.entries() {
             let table = if key.starts_with("where.") { "where" } else { key };
             if !known.iter().any(|known| known.contains(&table)) {
-                let known = known.iter().flat_map(|known| known.iter().copied());
-                errors.add(
-                    self.path,
-                    format!("unknown key `{}`: {}", one_line(key), did_you_mean(key, known)),
-                );
+                let (key, known) = (key.to_owned(), known.concat());
+                errors.add(self.path, ProblemErrorKind::UnknownKey { key, known });
             }
         }
     }
@@ -245,29 +245,21 @@ impl<'a> Fields<'a> {
     /// The entry of `table` whose name is the text at `key`.
     pub(crate) fn choice<'t, T>(
         &self,
-        key: &str,
-        owner: &str,
-        table: &'t [(&'t str, T)],
+        key: &'static str,
+        owner: &'static str,
+        table: &'t [(&'static str, T)],
         errors: &mut ErrorList,
-    ) -> Option<&'t (&'t str, T)> {
-        let names = || table.iter().map(|(name, _)| *name);
+    ) -> Option<&'t (&'static str, T)> {
+        let known = || table.iter().map(|(name, _)| *name).collect();
         if !self.has(key) {
-            let list: Vec<String> = names().map(|name| format!("`{name}`")).collect();
-            errors
-                .add(self.at(key), format!("is missing: {owner} needs one of {}", list.join(", ")));
+            errors.add(self.at(key), ProblemErrorKind::MissingChoice { owner, known: known() });
             return None;
         }
         let written = self.text(key, errors)?;
         let found = table.iter().find(|(name, _)| *name == written);
         if found.is_none() {
-            errors.add(
-                self.at(key),
-                format!(
-                    "unknown {key} `{}`: {}",
-                    one_line(written),
-                    did_you_mean(written, names())
-                ),
-            );
+            let (name, known) = (written.to_owned(), known());
+            errors.add(self.at(key), ProblemErrorKind::UnknownChoice { key, name, known });
         }
         found
     }

@@ -6,7 +6,7 @@ use super::table::{Fields, RawValue};
 use super::value::Value;
 use super::{Reader, TaskSink};
 use crate::problem::TaskSpec;
-use crate::problem::errors::FieldPath;
+use crate::problem::errors::{FieldPath, ProblemErrorKind};
 
 /// The keys of a task that are not tables.
 pub(crate) const TASK_KEYS: [&str; 8] =
@@ -25,9 +25,7 @@ pub(super) fn read_task(
     };
     task.reject_unknown(&[&TASK_KEYS, &["curve", "reward"]], &mut reader.errors);
     if !task.has("curve") {
-        let message = "is missing: every task needs one, such as \
-            { family = \"hill\", half_at = 120.0, steepness = 2.5 }";
-        reader.errors.add(task.at("curve"), message);
+        reader.errors.add(task.at("curve"), ProblemErrorKind::MissingCurve);
     }
     let (curve_path, reward_path) = (task.at("curve"), task.at("reward"));
     let curve = table(&task, "curve", curve_path, reader);

@@ -8,13 +8,11 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use crate::problem::errors::ProblemError;
+use crate::problem::errors::{FoundValue, ProblemError, ProblemErrorKind};
 use crate::text::one_line;
 
 /// How the `toml` crate passes a date through serde.
 const TOML_DATE_KEY: &str = "$__toml_private_datetime";
-/// The number of characters of a text that a message quotes.
-const MAX_QUOTED: usize = 40;
 
 /// A value of a problem file.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +35,7 @@ impl Value {
             let before = text.get(..start).unwrap_or(text);
             let line = 1 + before.matches('\n').count();
             let column = 1 + before.rsplit('\n').next().unwrap_or("").chars().count();
-            syntax_error(line, column, error.message())
+            syntax_error_at(line, column, error.message())
         })
     }
 
@@ -46,16 +44,28 @@ impl Value {
             // serde_json ends its message with the position, which has its own field here.
             let message = error.to_string();
             let message = message.split(" at line ").next().unwrap_or("").to_owned();
-            syntax_error(error.line(), error.column(), &message)
+            syntax_error_at(error.line(), error.column(), &message)
         })
     }
 
     /// The same tree as that of the JSON text of `value`.
     pub(crate) fn from_json_value(value: &serde_json::Value) -> Result<Self, ProblemError> {
-        Self::deserialize(value).map_err(|error| ProblemError {
-            path: "problem".to_owned(),
-            message: one_line(&error.to_string()),
-        })
+        Self::deserialize(value)
+            .map_err(|error| syntax_error("problem".to_owned(), &error.to_string()))
+    }
+
+    /// The value as an error has it.
+    pub(crate) fn found(&self) -> FoundValue {
+        match self {
+            Self::Null => FoundValue::Null,
+            Self::Bool(flag) => FoundValue::Bool(*flag),
+            Self::Integer(number) => FoundValue::Integer(*number),
+            Self::Float(number) => FoundValue::Float(*number),
+            Self::String(text) => FoundValue::Text(text.clone()),
+            Self::Datetime => FoundValue::Date,
+            Self::Array(_) => FoundValue::List,
+            Self::Table(_) => FoundValue::Table,
+        }
     }
 }
 
@@ -64,39 +74,12 @@ pub(crate) fn without_byte_order_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-fn syntax_error(line: usize, column: usize, message: &str) -> ProblemError {
-    ProblemError {
-        path: format!("line {line}, column {column}"),
-        message: one_line(message.trim()),
-    }
+fn syntax_error_at(line: usize, column: usize, message: &str) -> ProblemError {
+    syntax_error(format!("line {line}, column {column}"), message)
 }
 
-/// The value as it appears in "must be a number, not …".
-impl fmt::Display for Value {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Null => write!(formatter, "null"),
-            Self::Bool(flag) => write!(formatter, "{flag}"),
-            Self::Integer(number) => write!(formatter, "the number {number}"),
-            Self::Float(number) => write!(formatter, "the number {number}"),
-            Self::String(text) => write!(formatter, "{}", quoted(text)),
-            Self::Datetime => write!(formatter, "a date"),
-            Self::Array(_) => write!(formatter, "a list"),
-            Self::Table(_) => write!(formatter, "a table"),
-        }
-    }
-}
-
-/// `the text "abc"`, shortened if long.
-pub(crate) fn quoted(text: &str) -> String {
-    if text.is_empty() {
-        return "empty text".to_owned();
-    }
-    let text = one_line(text);
-    match text.char_indices().nth(MAX_QUOTED).and_then(|(end, _)| text.get(..end)) {
-        Some(beginning) => format!("the text \"{beginning}…\""),
-        None => format!("the text \"{text}\""),
-    }
+fn syntax_error(path: String, message: &str) -> ProblemError {
+    ProblemError { path, kind: ProblemErrorKind::Syntax { message: one_line(message.trim()) } }
 }
 
 impl<'de> Deserialize<'de> for Value {

@@ -1,7 +1,7 @@
 //! Writes a problem as a TOML file.
 
-use crate::problem::errors::ErrorList;
-use crate::problem::{Problem, ProblemError, ProblemErrors};
+use crate::problem::errors::{ErrorList, FieldPath, ProblemErrorKind};
+use crate::problem::{Problem, ProblemErrors};
 
 impl Problem {
     /// The problem as a TOML document that [`Problem::from_toml`] reads back to an equal one.
@@ -15,15 +15,15 @@ impl Problem {
         let mut errors = ErrorList::default();
         for (position, task) in self.tasks.iter().enumerate() {
             if task.curve.is_custom() {
-                let message =
-                    "is a custom function, which a file cannot hold; give its points instead";
-                errors.add(format!("task[{position}].curve"), message);
+                let path = FieldPath::task(position);
+                errors.add(FieldPath::Key(&path, "curve"), ProblemErrorKind::CustomFunction);
             }
         }
         errors.into_result(())?;
         toml::to_string(self).map_err(|error| {
-            let message = format!("cannot be written as TOML: {error}");
-            ProblemErrors(vec![ProblemError { path: "problem".to_owned(), message }])
+            let mut errors = ErrorList::default();
+            errors.add(FieldPath::Top, ProblemErrorKind::NotToml { message: error.to_string() });
+            errors.into()
         })
     }
 }

@@ -1,26 +1,47 @@
 //! Errors of a problem: all of them at once, each with the path of its field.
 
+mod kind;
+mod path;
+mod value;
+
+pub use kind::{LowerBoundKeys, ProblemErrorKind};
+pub(super) use path::FieldPath;
+pub use value::{ExpectedType, FoundValue};
+
 use std::fmt;
 
-use crate::curve::CurveError;
+use crate::curve::{CurveError, NumberRange};
 use crate::text::{nearest, one_line};
 
 /// One error of a problem.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{path}: {message}")]
+///
+/// ```
+/// use outlay::Problem;
+/// use outlay::problem::{ExpectedType, NoFiles, ProblemErrorKind};
+/// let errors = Problem::from_json(r#"{ "budget": true }"#, &NoFiles).unwrap_err();
+/// let budget = &errors.0[0];
+/// assert_eq!(budget.path, "budget");
+/// assert!(matches!(
+///     budget.kind,
+///     ProblemErrorKind::WrongType { expected: ExpectedType::Number, .. }
+/// ));
+/// assert_eq!(budget.to_string(), "budget: must be a number, not true");
+/// ```
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{path}: {kind}")]
 pub struct ProblemError {
     /// The path: `budget`, `task[2].curve.half_at` (counted from zero), `tasks.csv line 7, max`,
     /// `line 3, column 7`.
     pub path: String,
-    /// The error and the expected form, in one line.
-    pub message: String,
+    /// The kind of error. Its `Display` is one line.
+    pub kind: ProblemErrorKind,
 }
 
 /// All errors of a problem, at least one.
 ///
 /// `Display` writes one error per line: the first [`ProblemErrors::SHOWN`], then the number of the
 /// others.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ProblemErrors(pub Vec<ProblemError>);
 
 impl ProblemErrors {
@@ -46,8 +67,8 @@ impl fmt::Display for ProblemErrors {
 impl std::error::Error for ProblemErrors {}
 
 impl From<CurveError> for ProblemErrors {
-    fn from(CurveError { field, message }: CurveError) -> Self {
-        Self(vec![ProblemError { path: field, message }])
+    fn from(CurveError { field, kind }: CurveError) -> Self {
+        Self(vec![ProblemError { path: field, kind: kind.into() }])
     }
 }
 
@@ -84,8 +105,18 @@ impl std::error::Error for UnknownTask {}
 pub(super) struct ErrorList(Vec<ProblemError>);
 
 impl ErrorList {
-    pub(super) fn add(&mut self, path: impl fmt::Display, message: impl Into<String>) {
-        self.0.push(ProblemError { path: path.to_string(), message: message.into() });
+    pub(super) fn add(&mut self, path: impl fmt::Display, kind: impl Into<ProblemErrorKind>) {
+        self.0.push(ProblemError { path: path.to_string(), kind: kind.into() });
+    }
+
+    /// Adds the error of a number outside its range.
+    pub(super) fn out_of_range(
+        &mut self,
+        path: impl fmt::Display,
+        number: f64,
+        expected: NumberRange,
+    ) {
+        self.add(path, ProblemErrorKind::OutOfRange { number, expected });
     }
 
     /// Whether the field at `path` has an error, so that its consequences are not checked.
@@ -107,46 +138,5 @@ impl ErrorList {
 impl From<ErrorList> for ProblemErrors {
     fn from(errors: ErrorList) -> Self {
         Self(errors.0)
-    }
-}
-
-/// The path of a field. It is formatted only for an error.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum FieldPath<'a> {
-    /// The top level of the document.
-    Top,
-    /// A key of a table.
-    Key(&'a FieldPath<'a>, &'a str),
-    /// An item of a list, counted from zero.
-    Item(&'a FieldPath<'a>, usize),
-    /// A line of a file.
-    Line { file: &'a str, line: u64 },
-    /// The origin of a task in the words of the caller.
-    Origin(&'a str),
-}
-
-impl FieldPath<'static> {
-    /// The path of a task in the list of a document.
-    pub(super) fn task(position: usize) -> Self {
-        Self::Item(&Self::Key(&Self::Top, "task"), position)
-    }
-}
-
-impl fmt::Display for FieldPath<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Top => write!(formatter, "problem"),
-            Self::Key(Self::Top, key) => write!(formatter, "{}", one_line(key)),
-            Self::Key(row @ Self::Line { .. }, key) => {
-                write!(formatter, "{row}, {}", one_line(key))
-            }
-            Self::Key(Self::Origin(origin), key) if !origin.ends_with(']') => {
-                write!(formatter, "{}, {}", one_line(origin), one_line(key))
-            }
-            Self::Key(table, key) => write!(formatter, "{table}.{}", one_line(key)),
-            Self::Item(list, position) => write!(formatter, "{list}[{position}]"),
-            Self::Line { file, line } => write!(formatter, "{} line {line}", one_line(file)),
-            Self::Origin(origin) => write!(formatter, "{}", one_line(origin)),
-        }
     }
 }

@@ -1,0 +1,379 @@
+//! The kinds of errors of a problem.
+
+use std::sync::Arc;
+
+use super::value::{ExpectedType, FoundValue};
+use crate::curve::{CurveErrorKind, NumberRange};
+use crate::text::{did_you_mean, listed, one_line};
+
+/// The kind of a [`ProblemError`](super::ProblemError), with its data. `Display` gives the message
+/// without the path.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProblemErrorKind {
+    /// The text is not valid TOML or JSON. The path is the line and column.
+    #[error("{message}")]
+    Syntax {
+        /// The message of the parser.
+        message: String,
+    },
+    /// A value of the wrong type.
+    #[error("must be {expected}, not {found}")]
+    WrongType {
+        /// The expected type.
+        expected: ExpectedType,
+        /// The value.
+        found: FoundValue,
+    },
+    /// `task` is not a list of tables.
+    #[error("must be a list of tables, not {found}: in TOML head each task [[task]]")]
+    NotATaskList {
+        /// The value.
+        found: FoundValue,
+    },
+    /// `tasks` does not name a file.
+    #[error(
+        "must be {{ file = \"tasks.csv\" }}, not {found}: tasks in the file itself use `task`, \
+         without s"
+    )]
+    NotATaskFile {
+        /// The value.
+        found: FoundValue,
+    },
+    /// A key that the table does not take.
+    #[error("unknown key `{}`: {}", one_line(.key), did_you_mean(.key, .known.iter().copied()))]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// The keys that the table takes.
+        known: Vec<&'static str>,
+    },
+    /// A required key is unset.
+    #[error("is missing: {owner} needs it")]
+    Missing {
+        /// The part that requires the key, such as `a hill curve`.
+        owner: String,
+    },
+    /// A required key with a fixed set of values is unset.
+    #[error("is missing: {owner} needs one of {}", in_backticks(.known))]
+    MissingChoice {
+        /// The part that requires the key.
+        owner: &'static str,
+        /// The possible values.
+        known: Vec<&'static str>,
+    },
+    /// A value that is not one of the possible ones.
+    #[error("unknown {key} `{}`: {}", one_line(.name), did_you_mean(.name, .known.iter().copied()))]
+    UnknownChoice {
+        /// The key.
+        key: &'static str,
+        /// The value.
+        name: String,
+        /// The possible values.
+        known: Vec<&'static str>,
+    },
+    /// A task without a curve.
+    #[error(
+        "is missing: every task needs one, such as \
+         {{ family = \"hill\", half_at = 120.0, steepness = 2.5 }}"
+    )]
+    MissingCurve,
+    /// A problem without tasks.
+    #[error("is missing: a problem needs at least one task")]
+    NoTasks,
+    /// An invalid parameter of a curve.
+    #[error(transparent)]
+    Curve(#[from] CurveErrorKind),
+    /// A file names a custom curve.
+    #[error(
+        "`custom` is a function, for Rust and Python only: in a file give its points, as \
+         `piecewise` or `steps`"
+    )]
+    CustomFamily,
+    /// A problem with a custom curve cannot be written as a file.
+    #[error("is a custom function, which a file cannot hold; give its points instead")]
+    CustomFunction,
+    /// The problem cannot be written as TOML.
+    #[error("cannot be written as TOML: {message}")]
+    NotToml {
+        /// The message of the TOML writer.
+        message: String,
+    },
+    /// A number outside its range.
+    #[error("must be {expected}, not {number}")]
+    OutOfRange {
+        /// The number.
+        number: f64,
+        /// The range.
+        expected: NumberRange,
+    },
+    /// A list without numbers.
+    #[error("must have at least one number")]
+    Empty,
+    /// A number above the one that limits it.
+    #[error("must be at most `{limited_by}`: {number} > {limit}")]
+    AboveLimit {
+        /// The number.
+        number: f64,
+        /// The key that limits it, such as `max`.
+        limited_by: &'static str,
+        /// The number of that key.
+        limit: f64,
+    },
+    /// `at_least` above `max`.
+    #[error("must be at most `max`: {at_least} > {max} (to spend nothing write `exclude`)")]
+    AtLeastAboveMax {
+        /// `at_least` of the task.
+        at_least: f64,
+        /// `max` of the task.
+        max: f64,
+    },
+    /// The amplitude of a varying budget above its mean.
+    #[error("must be at most `mean`, or budgets are negative: {amplitude} > {mean}")]
+    AmplitudeAboveMean {
+        /// The amplitude.
+        amplitude: f64,
+        /// The mean.
+        mean: f64,
+    },
+    /// `fixed` together with other bounds.
+    #[error("{fixed} cannot go with {}: keep one", in_backticks(.others))]
+    FixedWithOthers {
+        /// `fixed` of the task.
+        fixed: f64,
+        /// The keys of the other bounds.
+        others: Vec<&'static str>,
+    },
+    /// `exclude` together with a positive `min`.
+    #[error("cannot go with `min` = {min}: keep one")]
+    ExcludeWithMin {
+        /// `min` of the task.
+        min: f64,
+    },
+    /// The lower bounds of the tasks exceed the budget.
+    #[error("{keys} up to {needed}, more than the budget {budget}: {}", named(.lower_bounds))]
+    BudgetTooSmall {
+        /// The keys that set the lower bounds.
+        keys: LowerBoundKeys,
+        /// The sum of the lower bounds.
+        needed: f64,
+        /// The budget.
+        budget: f64,
+        /// The tasks with their lower bounds, the largest first.
+        lower_bounds: Vec<(String, f64)>,
+    },
+    /// The smallest of the varying budgets is below the sum of the tasks' lower bounds.
+    #[error("its smallest budget {least} is below what the tasks' min and fixed need: {needed}")]
+    SmallestBudgetTooSmall {
+        /// The smallest budget.
+        least: f64,
+        /// The sum of the lower bounds.
+        needed: f64,
+    },
+    /// A task without a name.
+    #[error("must not be empty")]
+    EmptyName,
+    /// A name with line ends or other control characters.
+    #[error("must be one line without control characters")]
+    ControlCharacterInName,
+    /// Two tasks of the same name.
+    #[error("`{}` is already the name of {first}: names must differ", one_line(.name))]
+    DuplicateName {
+        /// The name.
+        name: String,
+        /// The path of the first task of that name.
+        first: String,
+    },
+    /// Two keys of which only one may be set.
+    #[error("cannot go with `{other}`: give one of them")]
+    ConflictingKeys {
+        /// The other key.
+        other: &'static str,
+    },
+    /// `column` or `where` without `file`.
+    #[error("goes with `file`, which is missing")]
+    WithoutFile,
+    /// Neither a list of numbers nor a file is given.
+    #[error("is missing: {owner} needs `{list}`, or `file` and `column`")]
+    MissingSamples {
+        /// The part that needs the numbers.
+        owner: &'static str,
+        /// The key of the list.
+        list: &'static str,
+    },
+    /// A file that cannot be read.
+    #[error("cannot read `{}`: {}", one_line(.file), one_line(.reason))]
+    UnreadableFile {
+        /// The file.
+        file: String,
+        /// The reason.
+        reason: String,
+    },
+    /// A column that a file does not have.
+    #[error(
+        "in `{}`: there is no column `{}`: {}",
+        one_line(.file),
+        one_line(.column),
+        did_you_mean(.column, .known.iter().map(String::as_str))
+    )]
+    NoSuchColumn {
+        /// The file.
+        file: String,
+        /// The column.
+        column: String,
+        /// The columns of the file, which all errors of the file share.
+        known: Arc<[String]>,
+    },
+    /// A column that a file has more than once.
+    #[error("in `{}`: the column `{}` appears twice; rename one", one_line(.file), one_line(.column))]
+    AmbiguousColumn {
+        /// The file.
+        file: String,
+        /// The column.
+        column: String,
+    },
+    /// A file without rows.
+    #[error("`{}` has no rows", one_line(.file))]
+    NoRows {
+        /// The file.
+        file: String,
+    },
+    /// A file without a row that meets the conditions.
+    #[error("no row of `{}` has {}", one_line(.file), equations(.conditions))]
+    NoMatchingRow {
+        /// The file.
+        file: String,
+        /// The columns and the cells wanted there.
+        conditions: Vec<(String, String)>,
+    },
+    /// A cell that should hold a number.
+    #[error(
+        "`{}` line {line} must have a number, finite and not negative, not {cell}{}",
+        one_line(.file),
+        other_cells(*.others)
+    )]
+    BadSample {
+        /// The file.
+        file: String,
+        /// The line of the first such cell.
+        line: u64,
+        /// The cell.
+        cell: FoundValue,
+        /// The number of other such cells in the column.
+        others: usize,
+    },
+    /// A condition that does not name its column.
+    #[error("must name a column of the file: head the column `where.` and that name")]
+    ConditionWithoutColumn,
+    /// A column without a name.
+    #[error("column {number} has no name: name it or delete it")]
+    UnnamedColumn {
+        /// The column, counted from one.
+        number: usize,
+    },
+    /// A column that tasks do not have.
+    #[error(
+        "unknown column `{}`: {}",
+        one_line(.column),
+        did_you_mean(.column, .known.iter().map(String::as_str))
+    )]
+    UnknownColumn {
+        /// The column.
+        column: String,
+        /// The columns that tasks can have.
+        known: Vec<String>,
+    },
+    /// A column that is named twice.
+    #[error("the column `{}` appears twice", one_line(.column))]
+    RepeatedColumn {
+        /// The column.
+        column: String,
+    },
+    /// A table of tasks without the column `family`.
+    #[error("there is no column `family`: every task needs a curve")]
+    NoFamilyColumn,
+    /// A row with more or fewer cells than there are columns.
+    #[error("the first line names {expected} columns, this row has {found}")]
+    RowLength {
+        /// The number of columns.
+        expected: usize,
+        /// The number of cells in the row.
+        found: usize,
+    },
+    /// A table of tasks without rows.
+    #[error("no task follows the names of the columns")]
+    NoTaskRows,
+    /// A path into a document that is malformed.
+    #[error("is not a path; write `task[0].curve.exponent` or `task[*].value`")]
+    InvalidPath,
+    /// A path with a key that the document does not have.
+    #[error("{} has no `{}`", one_line(.at), one_line(.key))]
+    NoSuchKey {
+        /// The part of the document.
+        at: String,
+        /// The key that it does not have.
+        key: String,
+    },
+    /// A path with a position that a list does not have.
+    #[error("{} has {len} entries, counted from 0", one_line(.at))]
+    NoSuchItem {
+        /// The list.
+        at: String,
+        /// Its number of entries.
+        len: usize,
+    },
+    /// A path through a value that is not a table or list.
+    #[error("{} is {found}, not {expected}", one_line(.at))]
+    NotAContainer {
+        /// The part of the document.
+        at: String,
+        /// The expected type: a table or a list.
+        expected: ExpectedType,
+        /// Its value.
+        found: FoundValue,
+    },
+}
+
+/// The keys that set the lower bounds of a problem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LowerBoundKeys {
+    /// Only `min` (and `at_least` of tasks with a `min`).
+    Min,
+    /// Only `fixed`.
+    Fixed,
+    /// Both.
+    MinAndFixed,
+}
+
+impl std::fmt::Display for LowerBoundKeys {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Min => "min adds",
+            Self::Fixed => "fixed adds",
+            Self::MinAndFixed => "min and fixed add",
+        })
+    }
+}
+
+fn in_backticks(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// `name amount` for each of the first tasks, then the number of the others.
+fn named(lower_bounds: &[(String, f64)]) -> String {
+    let bounds = lower_bounds.iter().map(|(name, min)| format!("{} {min}", one_line(name)));
+    listed(&bounds.collect::<Vec<_>>())
+}
+
+fn equations(conditions: &[(String, String)]) -> String {
+    let equations = conditions.iter().map(|(column, cell)| format!("{column} = {cell}"));
+    one_line(&equations.collect::<Vec<_>>().join(", "))
+}
+
+fn other_cells(others: usize) -> String {
+    match others {
+        0 => String::new(),
+        1 => " (and 1 other cell)".to_owned(),
+        others => format!(" (and {others} other cells)"),
+    }
+}
