@@ -39,7 +39,7 @@ pub struct Limits {
     pub connections: usize,
     /// Commands that wait for the store.
     pub queue: usize,
-    /// Commands in one transaction.
+    /// Commands and outcomes in one transaction; a larger request has a transaction to itself.
     pub batch: usize,
     /// Bytes of a request's line and headers.
     pub header_bytes: usize,
@@ -84,7 +84,7 @@ impl Default for Limits {
             json_depth: 32,
             connections: 1024,
             queue: 4096,
-            batch: 1024,
+            batch: 2048,
             header_bytes: 32_768,
             requests_per_second: 0,
             header_timeout: Duration::from_secs(10),

@@ -18,6 +18,7 @@ use tokio::time::timeout;
 
 use super::error::ErrorResponse;
 use crate::error::{ApiError, ErrorCode};
+use crate::service::background::Background;
 
 /// Answers that are kept for their clients, in kibibytes. With those that are being written, and
 /// what they are written from, it is less than 256 MB.
@@ -29,8 +30,11 @@ const WRITERS: usize = 2;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Pieces in which an answer is handed to its connection, which copies what it sends.
 const PIECE: usize = 64 * 1024;
-/// Answers about more tasks than this are large.
-const LARGE_TASKS: usize = 1000;
+/// Answers about more tasks than this are large: more than some 20 kB, and a tenth of a millisecond
+/// to write.
+const LARGE_TASKS: usize = 256;
+/// What a large answer counts for in the turns of the campaigns.
+const TYPICAL_BYTES: usize = 256 * 1024;
 
 /// The room for large answers.
 #[derive(Debug)]
@@ -46,6 +50,8 @@ pub(crate) struct Answers {
 #[derive(Debug)]
 pub(crate) struct Writer<'a> {
     answers: &'a Answers,
+    background: &'a Background,
+    campaign: &'a str,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -64,10 +70,14 @@ impl Answers {
         tasks > LARGE_TASKS
     }
 
-    /// Waits until a large answer may be prepared.
-    pub(crate) async fn writer(&self) -> Result<Writer<'_>, ErrorResponse> {
+    /// Waits until a large answer about a campaign may be prepared.
+    pub(crate) async fn writer<'a>(
+        &'a self,
+        background: &'a Background,
+        campaign: &'a str,
+    ) -> Result<Writer<'a>, ErrorResponse> {
         let permit = self.acquire(&self.writers, 1).await?;
-        Ok(Writer { answers: self, _permit: permit })
+        Ok(Writer { answers: self, background, campaign, _permit: permit })
     }
 
     async fn acquire(
@@ -90,8 +100,9 @@ impl Writer<'_> {
         self,
         answer: T,
     ) -> Result<Response, ErrorResponse> {
-        let written = tokio::task::spawn_blocking(move || serde_json::to_vec(&answer)).await;
-        let bytes = written.ok().and_then(Result::ok).ok_or_else(|| {
+        let write = move || serde_json::to_vec(&answer);
+        let bytes = self.background.run(self.campaign, TYPICAL_BYTES, write).await?;
+        let bytes = bytes.map_err(|_| {
             ErrorResponse::new(ErrorCode::Internal, "this is a bug in outlay; please report it")
         })?;
         let size = bytes.len().div_ceil(UNIT).min(BUDGET);
@@ -149,9 +160,10 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_keeps_its_room_until_its_last_byte_is_gone() {
-        let answers = Answers::new(Counter::default());
+        let (answers, background) = (Answers::new(Counter::default()), Background::new().unwrap());
         let text = "x".repeat(1_000_000);
-        let response = answers.writer().await.unwrap().json(text.clone()).await.unwrap();
+        let writer = answers.writer(&background, "c").await.unwrap();
+        let response = writer.json(text.clone()).await.unwrap();
         let left = answers.kibibytes.available_permits();
         assert_eq!(left, BUDGET - (text.len() + 2).div_ceil(UNIT));
         assert_eq!(answers.writers.available_permits(), WRITERS);
@@ -164,11 +176,13 @@ mod tests {
     async fn without_room_there_is_no_answer() {
         let patience = Duration::from_millis(20);
         let answers = Answers { patience, ..Answers::new(Counter::default()) };
+        let background = Background::new().unwrap();
+        let write =
+            async |text: String| answers.writer(&background, "c").await.unwrap().json(text).await;
         let held = answers.acquire(&answers.kibibytes, BUDGET as u32 - 10).await.unwrap();
-        let refused = answers.writer().await.unwrap().json("x".repeat(100_000)).await;
-        assert!(refused.is_err());
+        assert!(write("x".repeat(100_000)).await.is_err());
         assert_eq!(answers.shed.get(), 1);
         drop(held);
-        assert!(answers.writer().await.unwrap().json("x".repeat(100_000)).await.is_ok());
+        assert!(write("x".repeat(100_000)).await.is_ok());
     }
 }

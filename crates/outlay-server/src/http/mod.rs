@@ -36,8 +36,9 @@ use crate::limits::Limits;
 use crate::metrics::{Metrics, Shed};
 use crate::service::CampaignService;
 use crate::tokens::Tokens;
-use answers::Answers;
+use answers::{Answers, Writer};
 use connection_limit::ConnectionLimit;
+use error::ErrorResponse;
 use rate_limit::RateLimit;
 
 /// What all handlers share.
@@ -76,6 +77,14 @@ impl App {
             description: openapi_json().into(),
             has_tls,
         }
+    }
+
+    /// Waits until a large answer about a campaign may be prepared.
+    pub(crate) async fn large_answer<'a>(
+        &'a self,
+        campaign: &'a str,
+    ) -> Result<Writer<'a>, ErrorResponse> {
+        self.answers.writer(self.service.background(), campaign).await
     }
 
     pub(crate) fn limits(&self) -> &Limits {

@@ -21,6 +21,11 @@ const KEY_LIFETIME: Millis = 24 * 3600 * 1000;
 /// The longest idempotency key.
 pub(super) const MOST_KEY_BYTES: usize = 256;
 
+/// Splits of more tasks than this are shown in the background.
+const SHOWN_HERE: usize = 256;
+/// Bytes of a task in an answer, about.
+const BYTES_PER_TASK: usize = 64;
+
 /// A request, checked.
 struct AskRequest {
     count: u32,
@@ -78,7 +83,7 @@ impl CampaignService {
         let (row, waiting) = self.decide(cached, request, key.as_ref(), token).await?;
         let answer = waiting.answer().await.map_err(|trouble| not_written(&trouble))?;
         match only(answer)? {
-            Ok(_) => Ok(views::rounds(&cached.spec, &row)),
+            Ok(_) => self.show_rounds(cached, row).await,
             // Another replica was faster with the same key.
             Err(Refusal::KeyUsed { request, rounds }) => {
                 let is_same = key.is_some_and(|key| key.request == request);
@@ -146,7 +151,21 @@ impl CampaignService {
         rounds: Range<u64>,
     ) -> Result<Rounds, ApiError> {
         let row = self.split(cached, rounds.start).await?;
-        Ok(views::rounds(&cached.spec, &row))
+        self.show_rounds(cached, row).await
+    }
+
+    async fn show_rounds(
+        &self,
+        cached: &Arc<CachedCampaign>,
+        row: Arc<SplitRow>,
+    ) -> Result<Rounds, ApiError> {
+        let tasks = row.split.spend.len();
+        if tasks <= SHOWN_HERE {
+            return Ok(views::rounds(&cached.spec, &row));
+        }
+        let again = Arc::clone(cached);
+        let show = move || views::rounds(&again.spec, &row);
+        self.background().run(&cached.id, tasks * BYTES_PER_TASK, show).await
     }
 
     /// The split that a round was handed out with.
@@ -186,7 +205,7 @@ impl CampaignService {
             Some(planner) => planner,
             None => self.planner(cached, deadline).await?,
         };
-        if cached.spec.is_tiny() {
+        if cached.spec.is_tiny() && cached.solve_time.is_instant() {
             let is_shared = self.store().is_shared();
             let early = if is_shared {
                 self.check(cached, &planner, &mut cached.state(), &request, self.now())?;

@@ -1,37 +1,33 @@
 //! Jobs in line for the threads that write.
 //!
-//! Whoever writes takes all that wait, and while one batch is written the next gathers by itself. A
-//! transaction costs more than what is in it, so a second thread only begins when what waits is
-//! worth a transaction of its own.
+//! A thread takes a batch of the jobs that wait, and while it is written the next batch gathers by
+//! itself. A transaction costs more than most of what is in it, so a second thread only begins when
+//! the waiting jobs are worth another transaction.
 //!
-//! A job of many rows has a transaction to itself, in turn with those of few: these wait for one of
-//! them at most, however many there are.
+//! The jobs of a batch are taken from all campaigns in turn, see [`FairQueue`], and a batch is
+//! limited: a job waits for at most one transaction of bounded length before the next batch, and
+//! for its campaign's turn, whatever other campaigns send.
 
-use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::fair_queue::FairQueue;
 
 /// So many commands are worth another transaction at the same time.
 const WORTH_ANOTHER: usize = 64;
-/// A job of more rows than this has a transaction to itself.
-const HEAVY_ROWS: usize = 256;
 
-/// A line of jobs, each of one or more commands.
+/// Waiting jobs, each of one or more commands.
 #[derive(Debug)]
 pub(super) struct BatchQueue<T> {
     state: Mutex<State<T>>,
     changed: Condvar,
     most_waiting: usize,
-    most_commands: usize,
 }
 
 #[derive(Debug)]
 struct State<T> {
-    /// Each with the number of its commands.
-    waiting: VecDeque<(usize, T)>,
-    /// Those of many rows.
-    heavy: VecDeque<(usize, T)>,
-    /// The last batch was one of these.
-    was_heavy: bool,
+    /// By campaign, each with the number of its commands.
+    waiting: FairQueue<usize, (usize, T)>,
+    most_cost: usize,
     /// Of all that wait.
     commands: usize,
     /// Batches that are being written.
@@ -45,32 +41,16 @@ struct State<T> {
 
 impl<T> State<T> {
     fn is_worth_a_batch(&self) -> bool {
-        !self.is_empty() && self.commands >= self.writing * WORTH_ANOTHER
+        !self.waiting.is_empty() && self.commands >= self.writing * WORTH_ANOTHER
     }
 
-    fn is_empty(&self) -> bool {
-        self.waiting.is_empty() && self.heavy.is_empty()
+    fn take(&mut self) -> Vec<T> {
+        let taken = self.waiting.take(self.most_cost);
+        self.commands -= taken.iter().map(|(commands, _)| commands).sum::<usize>();
+        taken.into_iter().map(|(_, job)| job).collect()
     }
 
-    /// The next batch: one heavy job, or others.
-    fn take(&mut self, most_commands: usize) -> Vec<T> {
-        self.was_heavy = !self.heavy.is_empty() && (self.waiting.is_empty() || !self.was_heavy);
-        let (from, most_jobs) =
-            if self.was_heavy { (&mut self.heavy, 1) } else { (&mut self.waiting, usize::MAX) };
-        let mut batch = Vec::with_capacity(from.len().min(most_jobs));
-        let mut taken = 0;
-        while taken < most_commands
-            && batch.len() < most_jobs
-            && let Some((commands, job)) = from.pop_front()
-        {
-            taken += commands;
-            batch.push(job);
-        }
-        self.commands -= taken;
-        batch
-    }
-
-    /// Whether somebody is to be called; he is then taken for called.
+    /// Whether a sleeping thread is to be woken; it then counts as called.
     fn calls(&mut self) -> bool {
         let calls = self.is_worth_a_batch() && self.asleep > self.called;
         self.called += usize::from(calls);
@@ -82,7 +62,8 @@ impl<T> State<T> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct JobSize {
     pub(super) commands: usize,
-    pub(super) rows: usize,
+    /// How long it takes, in rows of counts that are changed.
+    pub(super) cost: usize,
 }
 
 /// Why a job cannot stand in line.
@@ -93,36 +74,34 @@ pub(super) enum PushError {
 }
 
 impl<T> BatchQueue<T> {
-    pub(super) fn new(most_waiting: usize, most_commands: usize) -> Self {
+    /// A batch costs at most `most_cost`, unless it is a single job.
+    pub(super) fn new(most_waiting: usize, most_cost: usize) -> Self {
         let state = State {
-            waiting: VecDeque::new(),
-            heavy: VecDeque::new(),
-            was_heavy: false,
+            waiting: FairQueue::new(),
+            most_cost,
             commands: 0,
             writing: 0,
             asleep: 0,
             called: 0,
             is_closed: false,
         };
-        Self { state: Mutex::new(state), changed: Condvar::new(), most_waiting, most_commands }
+        Self { state: Mutex::new(state), changed: Condvar::new(), most_waiting }
     }
 
     fn state(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a job at the end of the queue.
-    pub(super) fn push(&self, size: JobSize, job: T) -> Result<(), PushError> {
+    /// Puts a job behind the others of its campaign, which any number may stand for.
+    pub(super) fn push(&self, campaign: usize, size: JobSize, job: T) -> Result<(), PushError> {
         let mut state = self.state();
         if state.is_closed {
             return Err(PushError::Closed);
         }
-        if state.waiting.len() + state.heavy.len() >= self.most_waiting {
+        if state.waiting.len() >= self.most_waiting {
             return Err(PushError::Full);
         }
-        let is_heavy = size.rows > HEAVY_ROWS;
-        let queue = if is_heavy { &mut state.heavy } else { &mut state.waiting };
-        queue.push_back((size.commands, job));
+        state.waiting.push(campaign, size.cost, (size.commands, job));
         state.commands += size.commands;
         let calls = state.calls();
         drop(state);
@@ -137,7 +116,7 @@ impl<T> BatchQueue<T> {
     pub(super) fn next(&self) -> Option<Vec<T>> {
         let mut state = self.state();
         while !state.is_worth_a_batch() {
-            if state.is_closed && state.is_empty() {
+            if state.is_closed && state.waiting.is_empty() {
                 return None;
             }
             state.asleep += 1;
@@ -145,7 +124,7 @@ impl<T> BatchQueue<T> {
             state.asleep -= 1;
             state.called = state.called.saturating_sub(1);
         }
-        let batch = state.take(self.most_commands);
+        let batch = state.take();
         state.writing += 1;
         if state.calls() {
             self.changed.notify_one();
@@ -169,8 +148,7 @@ impl<T> BatchQueue<T> {
     }
 
     pub(super) fn len(&self) -> usize {
-        let state = self.state();
-        state.waiting.len() + state.heavy.len()
+        self.state().waiting.len()
     }
 }
 
@@ -182,61 +160,70 @@ mod tests {
     use super::*;
 
     fn small(commands: usize) -> JobSize {
-        JobSize { commands, rows: commands }
+        JobSize { commands, cost: commands }
     }
 
-    /// Only the first of them is waited for.
+    impl<T> BatchQueue<T> {
+        /// A job of the only campaign there is.
+        fn add(&self, commands: usize, job: T) -> Result<(), PushError> {
+            self.push(1, small(commands), job)
+        }
+    }
+
+    /// The reports of a large campaign came first, and the small one waits for none of them.
     #[test]
-    fn jobs_of_many_rows_take_turns_with_the_others() {
-        let line = BatchQueue::new(1000, 10_000);
-        let heavy = JobSize { commands: 1, rows: 3000 };
-        (0..3).for_each(|job| line.push(heavy, job).unwrap());
-        (10..12).for_each(|job| line.push(small(1), job).unwrap());
+    fn a_small_campaign_does_not_wait_for_all_reports_of_a_large_one() {
+        let line = BatchQueue::new(1000, 2048);
+        let large = JobSize { commands: 1, cost: 3001 };
+        (0..3).for_each(|job| line.push(1, large, job).unwrap());
+        (10..12).for_each(|job| line.push(2, small(1), job).unwrap());
         let next = || {
             let batch = line.next();
             line.done();
             batch
         };
-        assert_eq!(next(), Some(vec![0]));
         assert_eq!(next(), Some(vec![10, 11]));
+        assert_eq!(next(), Some(vec![0]));
+        line.push(2, small(1), 12).unwrap();
+        assert_eq!(next(), Some(vec![12]));
         assert_eq!([next(), next()], [Some(vec![1]), Some(vec![2])]);
     }
 
     #[test]
     fn one_batch_at_a_time_until_another_is_worth_it() {
         let line = BatchQueue::new(1000, 10_000);
-        line.push(small(1), 0).unwrap();
+        line.add(1, 0).unwrap();
         assert_eq!(line.next(), Some(vec![0]));
-        (1..WORTH_ANOTHER).for_each(|job| line.push(small(1), job).unwrap());
+        (1..WORTH_ANOTHER).for_each(|job| line.add(1, job).unwrap());
         assert!(
             !line.state().is_worth_a_batch(),
             "what waits can wait for the batch that is written"
         );
-        line.push(small(1), WORTH_ANOTHER).unwrap();
+        line.add(1, WORTH_ANOTHER).unwrap();
         assert_eq!(line.next().unwrap().len(), WORTH_ANOTHER);
-        (0..WORTH_ANOTHER).for_each(|job| line.push(small(1), job).unwrap());
+        (0..WORTH_ANOTHER).for_each(|job| line.add(1, job).unwrap());
         assert!(!line.state().is_worth_a_batch(), "a third needs twice as much");
         line.done();
         assert!(line.state().is_worth_a_batch());
         line.done();
-        line.push(small(5 * WORTH_ANOTHER), 7).unwrap();
+        line.add(5 * WORTH_ANOTHER, 7).unwrap();
         assert!(line.state().is_worth_a_batch(), "commands count, not jobs");
     }
 
     #[test]
     fn limits() {
-        let line = BatchQueue::new(3, 4);
+        let line = BatchQueue::new(3, 6);
         assert_eq!(
-            [3, 3, 1, 1].map(|commands| line.push(small(commands), commands)),
+            [3, 3, 1, 1].map(|commands| line.add(commands, commands)),
             [Ok(()), Ok(()), Ok(()), Err(PushError::Full)]
         );
         assert_eq!(
             (line.next(), line.len()),
             (Some(vec![3, 3]), 1),
-            "a batch is full when it has enough, and no job is split"
+            "a batch is full when the next job does not fit, and no job is split"
         );
         line.close();
-        assert_eq!(line.push(small(1), 1), Err(PushError::Closed));
+        assert_eq!(line.add(1, 1), Err(PushError::Closed));
         line.done();
         assert_eq!((line.next(), line.next()), (Some(vec![1]), None));
     }
@@ -259,9 +246,7 @@ mod tests {
             .collect();
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| {
-                    (0..5000).for_each(|job| line.push(small(1 + job % 3), job).unwrap())
-                });
+                scope.spawn(|| (0..5000).for_each(|job| line.add(1 + job % 3, job).unwrap()));
             }
         });
         // Without another push: whoever is in line is served before the end.

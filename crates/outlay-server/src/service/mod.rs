@@ -5,8 +5,10 @@
 //! and the memory follows.
 
 mod ask;
+pub(crate) mod background;
 mod batch_queue;
 mod campaign_cache;
+mod fair_queue;
 mod key_locks;
 mod metrics;
 mod open_rounds;
@@ -36,6 +38,7 @@ use crate::store::{
     self, CampaignRow, Command, Done, Millis, Refusal, StatusChange, Store, StoreError,
     TokenRevocation, TokenRow, TokenUse,
 };
+use background::Background;
 use campaign_cache::CachedCampaign;
 use key_locks::KeyLocks;
 use metrics::Counters;
@@ -58,6 +61,7 @@ struct Shared {
     counters: Arc<Counters>,
     key_locks: Arc<KeyLocks>,
     solvers: Solvers,
+    background: Background,
     /// Campaigns that are read from the store at the same time: each may take a processor a while.
     loads: Semaphore,
     campaigns: RwLock<HashMap<String, Arc<CachedCampaign>>>,
@@ -75,18 +79,23 @@ impl CampaignService {
     /// Opens a service over a store, and starts the threads that write to it.
     ///
     /// # Errors
-    /// If the store cannot be read.
+    /// If the store cannot be read, or threads cannot be started.
     pub fn open(
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
         limits: Limits,
     ) -> Result<Self, StoreError> {
+        let background = Background::new().map_err(|error| StoreError {
+            what: format!("cannot start threads: {error}"),
+            is_fatal: false,
+        })?;
         let counters = Arc::new(Counters::new());
         let queue = GroupCommit::open(&store, &counters, limits.queue, limits.batch);
         let found = count_campaigns(store.as_ref())?;
         Ok(Self {
             shared: Arc::new(Shared {
                 solvers: Solvers::new(limits.solve_timeout),
+                background,
                 loads: Semaphore::new(LOADS),
                 campaigns: RwLock::new(HashMap::new()),
                 store,
@@ -110,6 +119,11 @@ impl CampaignService {
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.shared.store
+    }
+
+    /// Threads for work on large messages.
+    pub(crate) fn background(&self) -> &Background {
+        &self.shared.background
     }
 
     /// What it tells the time by.

@@ -1,5 +1,7 @@
-//! Where problems are solved: never on the threads that answer requests, a bounded number at the
-//! same time, and not beyond a deadline.
+//! Where problems are solved: off the threads that answer requests, a bounded number at the same
+//! time, and not beyond a deadline. The exception are campaigns of a few tasks without anything to
+//! search for, as long as the last split of the campaign took less than a quarter of a millisecond:
+//! handing them to another thread takes longer than to solve them.
 //!
 //! There are two lanes. What has proved to be quick does not wait behind what is not.
 
@@ -7,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use outlay::curve::Shape;
+use outlay::curve::{Family, Shape};
 use outlay::{Problem, Task};
 use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{Instant, timeout_at};
@@ -16,9 +18,11 @@ use crate::error::{ApiError, ErrorCode};
 
 /// What took less than this belongs to the quick lane, in microseconds.
 const QUICK_MICROS: u64 = 10_000;
+/// What took less than this may be done on the threads that answer, in microseconds.
+const INSTANT_MICROS: u64 = 250;
 /// Problems of concave curves with no more tasks than this are quick: there is nothing to branch on.
 pub(crate) const QUICK_TASKS: usize = 100;
-/// Niceness of the threads of slow searches.
+/// Niceness of the threads for work that takes long.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
 /// Quick ones at the same time.
@@ -38,9 +42,8 @@ pub(crate) struct SolveTime(AtomicU64);
 impl SolveTime {
     /// Before the first time. What may be hard is taken for hard.
     pub(crate) fn expected(problem: &Problem) -> Self {
-        let is_concave = |task: &Task| task.curve().shape() == Shape::Concave;
         let is_quick =
-            problem.tasks().len() <= QUICK_TASKS && problem.tasks().iter().all(is_concave);
+            problem.tasks().len() <= QUICK_TASKS && problem.tasks().iter().all(has_no_search);
         Self(AtomicU64::new(if is_quick { 0 } else { u64::MAX }))
     }
 
@@ -48,9 +51,28 @@ impl SolveTime {
         self.0.store(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
+    /// Whether it takes less time than to hand the search to another thread.
+    pub(crate) fn is_instant(&self) -> bool {
+        self.0.load(Ordering::Relaxed) < INSTANT_MICROS
+    }
+
     pub(crate) fn lane(&self) -> Lane {
         if self.0.load(Ordering::Relaxed) < QUICK_MICROS { Lane::Quick } else { Lane::Slow }
     }
+}
+
+/// Whether a task's spend follows from the price alone: a concave curve given by a formula, and no
+/// choice between nothing and at least some amount.
+pub(crate) fn has_no_search(task: &Task) -> bool {
+    let has_formula = matches!(
+        task.curve().family(),
+        Family::Power(_)
+            | Family::Saturating(_)
+            | Family::Exponential(_)
+            | Family::Hill(_)
+            | Family::Logistic(_)
+    );
+    has_formula && task.curve().shape() == Shape::Concave && task.bounds().at_least == 0.0
 }
 
 /// Whether a search goes on after its client has disconnected.
@@ -157,15 +179,30 @@ impl Solvers {
 /// Runs slow work on its own thread, with a lower priority.
 fn start_thread(work: impl FnOnce() + Send + 'static) -> Result<(), ApiError> {
     let started = std::thread::Builder::new().name("solver".to_owned()).spawn(move || {
-        // On Linux this is about the thread that calls it. Without it the work is done all the same.
-        #[cfg(target_os = "linux")]
-        let _ = rustix::process::setpriority_process(None, NICE);
+        lower_priority();
         work();
     });
     started.map(drop).map_err(|_| broken())
 }
 
-fn broken() -> ApiError {
+/// Gives the current thread a lower priority, so that threads that answer requests run before it.
+/// Only on Linux, where priorities belong to threads.
+pub(super) fn lower_priority() {
+    // If it is not allowed, the work is done all the same.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, NICE);
+}
+
+/// The niceness of the current thread.
+#[cfg(all(test, target_os = "linux"))]
+pub(super) fn niceness() -> i32 {
+    let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+    // The name of the thread, in brackets, may contain spaces.
+    let (_, fields) = stat.rsplit_once(')').unwrap();
+    fields.split_whitespace().nth(16).unwrap().parse().unwrap()
+}
+
+pub(super) fn broken() -> ApiError {
     ApiError::new(ErrorCode::Internal, "this is a bug in outlay; please report it")
 }
 
@@ -233,6 +270,15 @@ mod tests {
         assert!(slow.await.unwrap().is_err());
     }
 
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn slow_work_has_a_lower_priority() {
+        let solvers = Solvers::new(Duration::from_secs(60));
+        let nice = |_: &Arc<AtomicBool>| niceness();
+        let slow = solvers.run(Lane::Slow, solvers.deadline(), WhenAbandoned::Finish, nice);
+        assert_eq!(slow.await.unwrap(), (niceness() + NICE).min(19));
+    }
+
     #[test]
     fn the_lane_goes_by_what_was_measured() {
         let problem = |curve: &str| {
@@ -249,5 +295,8 @@ mod tests {
         assert_eq!(hard.lane(), Lane::Slow);
         let easy = SolveTime::expected(&problem(r#""family": "exponential", "scale": 1"#));
         assert_eq!(easy.lane(), Lane::Quick);
+        assert!(easy.is_instant() && !hard.is_instant());
+        easy.set(Duration::from_micros(300));
+        assert_eq!((easy.lane(), easy.is_instant()), (Lane::Quick, false));
     }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
+use outlay::Problem;
 use outlay::campaign::{CampaignError, CampaignOptions, Guards, RoundPlanner};
-use outlay::curve::Shape;
 use outlay::feedback::Feedback;
 use outlay::learner::{LEARNERS, LearnerSpec};
 use outlay::problem::{NoFiles, ProblemErrors};
-use outlay::{Problem, Task};
 
+use super::solvers::has_no_search;
 use crate::error::{ApiError, ErrorCode};
 use crate::limits::{AMOUNTS, Limits};
 use crate::shapes::NewCampaign;
@@ -72,9 +72,8 @@ impl CampaignSpec {
             .map(|(task, place)| (task.name().to_owned(), place))
             .collect();
         let guards = request.guards.unwrap_or_default();
-        let is_concave = |task: &Task| task.curve().shape() == Shape::Concave;
         let is_tiny = problem.tasks().len() <= TINY_TASKS
-            && problem.tasks().iter().all(is_concave)
+            && problem.tasks().iter().all(has_no_search)
             && learner.is_count_based()
             && guards.is_empty();
         let spec = Self {
@@ -104,8 +103,8 @@ impl CampaignSpec {
         RoundPlanner::new(&self.problem, options)
     }
 
-    /// Whether a split is found in less time than it takes to hand the search to another thread:
-    /// few tasks, nothing to branch on, and a learner that computes an index for each task.
+    /// Whether a split should be found in less time than it takes to hand the search to another
+    /// thread: few tasks, nothing to search for, and a learner that computes an index for each task.
     pub(super) fn is_tiny(&self) -> bool {
         self.is_tiny
     }
@@ -268,4 +267,30 @@ fn pointer(path: &str) -> String {
         pointer.push_str(&part.replace('~', "~0").replace('/', "~1"));
     }
     pointer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_tiny(tasks: usize, task: &str) -> bool {
+        let task = |place: usize| format!(r#"{{"name": "t{place}", {task}}}"#);
+        let tasks: Vec<String> = (0..tasks).map(task).collect();
+        let request = format!(r#"{{"problem": {{"budget": 1, "task": [{}]}}}}"#, tasks.join(", "));
+        let request: NewCampaign = serde_json::from_str(&request).unwrap();
+        CampaignSpec::new(&request, &Limits::default()).unwrap().is_tiny()
+    }
+
+    /// Whatever can take long is not decided on the threads that answer.
+    #[test]
+    fn tiny_campaigns_have_nothing_to_search_for() {
+        let concave = r#""curve": {"family": "exponential", "scale": 2}"#;
+        assert!(is_tiny(TINY_TASKS, concave));
+        assert!(!is_tiny(TINY_TASKS + 1, concave));
+        assert!(!is_tiny(2, &format!(r#"{concave}, "at_least": 0.1"#)));
+        assert!(!is_tiny(2, r#""curve": {"family": "hill", "half_at": 1, "steepness": 9}"#));
+        let tiers =
+            r#""curve": {"family": "piecewise", "spend": [0, 1, 3], "success": [0, 0.5, 0.7]}"#;
+        assert!(!is_tiny(2, tiers));
+    }
 }

@@ -1,5 +1,5 @@
-//! Commands on their way to the store: those that wait are committed together, so nobody waits for
-//! a timer or for a commit of his own.
+//! Commands on their way to the store: those that wait are committed together, so none of them waits
+//! for a timer or needs a separate commit.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -107,10 +107,10 @@ impl GroupCommit {
         store: &Arc<dyn Store>,
         counters: &Arc<Counters>,
         most_waiting: usize,
-        most_commands: usize,
+        most_cost: usize,
     ) -> Self {
         let (line, failure) =
-            (Arc::new(BatchQueue::new(most_waiting, most_commands)), Arc::new(Failure::default()));
+            (Arc::new(BatchQueue::new(most_waiting, most_cost)), Arc::new(Failure::default()));
         let writer = || Writer {
             store: Arc::clone(store),
             line: Arc::clone(&line),
@@ -185,8 +185,10 @@ impl GroupCommit {
             return Ok(Waiting::Over(writer.write_now(&commands, cached, state)));
         }
         let (reply, answer) = oneshot::channel();
+        // What belongs to no campaign has its turn like a campaign.
+        let campaign = cached.map_or(0, CachedCampaign::address);
         self.line
-            .push(size(&commands), WriteJob { commands, cached: cached.cloned(), reply })
+            .push(campaign, size(&commands), WriteJob { commands, cached: cached.cloned(), reply })
             .map_err(|turned| match turned {
                 PushError::Full => {
                     self.refused.fetch_add(1, Ordering::Relaxed);
@@ -305,12 +307,17 @@ impl Writer {
     }
 }
 
+/// Numbers of a split that take as long to write as one count that is changed.
+const NUMBERS_PER_ROW: usize = 32;
+
 fn size(commands: &[Command]) -> JobSize {
     let rows = |command: &Command| match command {
         Command::Tell(tell) => tell.items.len(),
-        _ => 1,
+        Command::Ask(ask) => ask.split.spend.len() / NUMBERS_PER_ROW,
+        _ => 0,
     };
-    JobSize { commands: commands.len(), rows: commands.iter().map(rows).sum() }
+    let cost = commands.iter().map(|command| 1 + rows(command)).sum();
+    JobSize { commands: commands.len(), cost }
 }
 
 /// The memory of a campaign follows the store.

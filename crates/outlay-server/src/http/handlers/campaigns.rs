@@ -105,7 +105,7 @@ pub(crate) async fn get(
     if !Answers::is_large(state.tasks.len()) {
         return Ok((head, Json(&*state)).into_response());
     }
-    Ok((head, app.answers.writer().await?.json(Shared(state)).await?).into_response())
+    Ok((head, app.large_answer(&id).await?.json(Shared(state)).await?).into_response())
 }
 
 /// Pause, open again or close a campaign.
@@ -183,7 +183,7 @@ pub(crate) async fn events(
     CampaignId(id): CampaignId,
     QueryParameters(page): QueryParameters<Page>,
 ) -> Result<Response, ErrorResponse> {
-    let (limit, writer) = (page.limit(&app)?, app.answers.writer().await?);
+    let (limit, writer) = (page.limit(&app)?, app.large_answer(&id).await?);
     writer.json(app.service.events(&id, page.after.unwrap_or(0), limit).await?).await
 }
 
@@ -230,7 +230,7 @@ pub(crate) async fn curves(
         ));
     }
     let part = CurvePart { points, task: fineness.task, up_to: fineness.up_to };
-    let writer = app.answers.writer().await?;
+    let writer = app.large_answer(&id).await?;
     writer.json(app.service.curves(&id, part).await?).await
 }
 

@@ -1,6 +1,5 @@
 //! What came back of rounds.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use axum::Json;
@@ -97,9 +96,8 @@ pub(crate) async fn bulk(
     State(app): State<Arc<App>>,
     caller: Caller,
     CampaignId(id): CampaignId,
-    Lines(body): Lines,
+    Lines(lines): Lines<BulkLine>,
 ) -> Result<Json<BulkTold>, ErrorResponse> {
-    let lines = lines(&body, &app)?;
     let (mut understood, mut numbered) =
         (Vec::with_capacity(lines.len()), Vec::with_capacity(lines.len()));
     for (number, line) in lines {
@@ -127,44 +125,6 @@ pub(crate) async fn bulk(
         }
     }
     Ok(Json(sum))
-}
-
-/// A line with its number in the report.
-type Line = (u64, Result<BulkLine, ApiError>);
-
-/// The lines with something on them; at least one can be understood.
-fn lines(bytes: &[u8], app: &App) -> Result<Vec<Line>, ErrorResponse> {
-    let most = app.limits().bulk_lines;
-    let mut lines = VecDeque::new();
-    let numbered = bytes
-        .split(|byte| *byte == b'\n')
-        .zip(1..)
-        .filter(|(line, _)| !line.trim_ascii().is_empty());
-    for (line, number) in numbered {
-        if lines.len() == most {
-            let refused = ApiError::new(
-                ErrorCode::TooLarge,
-                format!("the report has more than {most} lines"),
-            );
-            return Err(refused.hint("the limit is bulk_lines; send several requests").into());
-        }
-        lines.push_back((number, crate::http::json::read(line, app.limits().json_depth)));
-    }
-    if lines.is_empty() {
-        return Err(ErrorResponse::new(ErrorCode::BadRequest, "the report has no lines"));
-    }
-    if lines.iter().all(|(_, line)| line.is_err())
-        && let Some((number, Err(first))) = lines.pop_front()
-    {
-        // A pointer would point into the line, and the body is not one document.
-        return Err(ApiError {
-            detail: format!("line {number}: {}", first.detail),
-            pointer: None,
-            ..first
-        }
-        .into());
-    }
-    Ok(lines.into())
 }
 
 /// Correct what was told.

@@ -46,7 +46,7 @@ pub(crate) async fn post(
     if !Answers::is_large(rounds.tasks.len()) {
         return Ok((StatusCode::CREATED, Json(rounds)).into_response());
     }
-    Ok((StatusCode::CREATED, app.answers.writer().await?.json(rounds).await?).into_response())
+    Ok((StatusCode::CREATED, app.large_answer(&id).await?.json(rounds).await?).into_response())
 }
 
 /// Rounds in order, with what came back of them.
@@ -68,6 +68,6 @@ pub(crate) async fn list(
     CampaignId(id): CampaignId,
     QueryParameters(page): QueryParameters<Page>,
 ) -> Result<Response, ErrorResponse> {
-    let (limit, writer) = (page.limit(&app)?, app.answers.writer().await?);
+    let (limit, writer) = (page.limit(&app)?, app.large_answer(&id).await?);
     writer.json(app.service.rounds(&id, page.after.unwrap_or(0), limit).await?).await
 }

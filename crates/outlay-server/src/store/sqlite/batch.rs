@@ -441,18 +441,28 @@ impl<'a> Batch<'a> {
         for (campaign, Tally { version, rounds, late }) in &self.tallies {
             self.connection.prepare_cached(upsert)?.execute([campaign, version, rounds, late])?;
         }
-        let upsert = "INSERT INTO task_count (campaign, task, told, completions, reward_sum, expected) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
-                      ON CONFLICT DO UPDATE SET told = told + excluded.told, completions = completions + excluded.completions, \
-                      reward_sum = reward_sum + excluded.reward_sum, expected = expected + excluded.expected";
-        for ((campaign, task), Count { told, completions, reward_sum, expected }) in &self.counts {
-            self.connection.prepare_cached(upsert)?.execute(params![
-                campaign,
-                task,
-                told,
-                completions,
-                reward_sum,
-                expected
-            ])?;
+        let counts: Vec<_> = self.counts.iter().collect();
+        let mut left = counts.as_slice();
+        for rows in ROWS_PER_STATEMENT {
+            let (whole, rest) = left.split_at(left.len() - left.len() % rows);
+            self.add_counts(whole, rows)?;
+            left = rest;
+        }
+        Ok(())
+    }
+
+    /// Adds to the counts, so many rows in each statement.
+    fn add_counts(&self, counts: &[(&(i64, u32), &Count)], rows: usize) -> rusqlite::Result<()> {
+        if counts.is_empty() {
+            return Ok(());
+        }
+        let mut add = self.connection.prepare_cached(&add_counts_statement(rows))?;
+        for counts in counts.chunks_exact(rows) {
+            let numbers = counts.iter().flat_map(|((campaign, task), count)| {
+                let Count { told, completions, reward_sum, expected } = **count;
+                [*campaign, i64::from(*task), told, completions, reward_sum, expected]
+            });
+            add.execute(rusqlite::params_from_iter(numbers))?;
         }
         Ok(())
     }
@@ -481,6 +491,19 @@ impl<'a> Batch<'a> {
         let used = self.connection.prepare_cached(update)?.execute(params![id, at])?;
         Ok(if used == 1 { Ok(Done::TokenUsed) } else { Err(Refusal::Token) })
     }
+}
+
+/// Counts that are changed by one statement: as many as possible of the first, then of the next. A
+/// report of 3,000 tasks takes half as long as with a statement for each.
+const ROWS_PER_STATEMENT: [usize; 3] = [64, 4, 1];
+
+fn add_counts_statement(rows: usize) -> String {
+    let values = vec!["(?, ?, ?, ?, ?, ?)"; rows].join(", ");
+    format!(
+        "INSERT INTO task_count (campaign, task, told, completions, reward_sum, expected) VALUES {values} \
+         ON CONFLICT DO UPDATE SET told = told + excluded.told, completions = completions + excluded.completions, \
+         reward_sum = reward_sum + excluded.reward_sum, expected = expected + excluded.expected"
+    )
 }
 
 fn place_of(told: &[Told], task: u32) -> Option<usize> {
