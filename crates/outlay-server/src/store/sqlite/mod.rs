@@ -2,6 +2,7 @@
 
 mod batch;
 mod check;
+mod checkpoint;
 mod failure;
 mod folder;
 mod items;

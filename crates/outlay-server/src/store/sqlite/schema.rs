@@ -42,12 +42,7 @@ pub(super) fn writer(path: &Path) -> Result<Connection, StoreError> {
     let prepare = |connection: &Connection| -> rusqlite::Result<()> {
         connection.busy_timeout(PATIENCE)?;
         connection.pragma_update(None, "journal_mode", "wal")?;
-        connection.pragma_update(None, "synchronous", "full")?;
-        // Elsewhere than on macOS these change nothing.
-        connection.pragma_update(None, "fullfsync", true)?;
-        connection.pragma_update(None, "checkpoint_fullfsync", true)?;
-        // The writer does it between batches, and minds whether it fails.
-        connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+        sync_always(connection)?;
         connection.pragma_update(None, "cache_size", -64_000)?;
         keep_prepared(connection)
     };
@@ -113,6 +108,24 @@ fn unchanging(path: &Path) -> String {
         text
     });
     format!("file:{escaped}?immutable=1")
+}
+
+/// Another connection to the file of a writer, for checkpoints.
+pub(super) fn checkpointer(path: &Path) -> rusqlite::Result<Connection> {
+    let open = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, open)?;
+    sync_always(&connection)?;
+    Ok(connection)
+}
+
+/// Nothing is acknowledged, and nothing is taken out of the WAL, before it is on disk.
+fn sync_always(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "synchronous", "full")?;
+    // Elsewhere than on macOS these change nothing.
+    connection.pragma_update(None, "fullfsync", true)?;
+    connection.pragma_update(None, "checkpoint_fullfsync", true)?;
+    // The writer starts them between batches, and checks whether they fail.
+    connection.pragma_update(None, "wal_autocheckpoint", 0)
 }
 
 /// Statements are planned once: without the second line SQLite plans anew whenever a number that is

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use rusqlite::Connection;
 
 use super::batch::{Batch, Known};
+use super::checkpoint::BackgroundCheckpoint;
 use super::failure::{is_harmless, lasting, passing};
 use super::schema::{self, CHECKPOINT_PAGES};
 use crate::store::{Command, Done, Refusal, StoreError};
@@ -13,9 +14,14 @@ use crate::store::{Command, Done, Refusal, StoreError};
 /// batch has few; most write less than twenty pages.
 const LOOK_EVERY: u32 = 32;
 
+/// With this many times the pages that start a checkpoint the next batch waits for it.
+const MOST_BEHIND: i64 = 2;
+
 /// The one connection that writes.
 #[derive(Debug)]
 pub(super) struct Writer {
+    // Dropped before the connection, which must be the last to close the file.
+    background: BackgroundCheckpoint,
     connection: Connection,
     /// Campaigns met so far; what they are does not change.
     campaigns: HashMap<String, Known>,
@@ -33,6 +39,7 @@ impl Writer {
         let seq = connection
             .query_row("SELECT value FROM meta WHERE name = 'seq'", [], |row| row.get(0))?;
         Ok(Self {
+            background: BackgroundCheckpoint::default(),
             connection,
             campaigns: HashMap::new(),
             seq,
@@ -98,6 +105,8 @@ impl Writer {
     /// Moves everything from the WAL into the database.
     pub(super) fn close(&mut self) -> Result<(), StoreError> {
         self.usable()?;
+        let finished = self.background.wait();
+        self.check_checkpoint(finished)?;
         self.checkpoint("TRUNCATE").map(|_| ())
     }
 
@@ -146,19 +155,45 @@ impl Writer {
         self.failed.get_or_insert(error).clone()
     }
 
-    /// Between batches, so that the WAL stays small and no answer waits for it more often than now
-    /// and then.
+    /// Between batches, so that the WAL stays small. Most of it is moved on another thread. The WAL
+    /// begins again only when all of it is moved, so the rest, which was written meanwhile, is moved
+    /// here.
     fn tidy(&mut self) -> Result<(), StoreError> {
+        if let Some(finished) = self.background.finished() {
+            self.check_checkpoint(finished)?;
+            return self.checkpoint("PASSIVE").map(|_| ());
+        }
         if let Some(left) = self.until_look.checked_sub(1) {
             self.until_look = left;
             return Ok(());
         }
         self.until_look = LOOK_EVERY;
         let (pages, moved) = self.checkpoint("NOOP")?;
-        if pages - moved >= CHECKPOINT_PAGES {
-            self.checkpoint("PASSIVE").map(|_| ())
-        } else {
-            Ok(())
+        let behind = pages - moved;
+        if behind < CHECKPOINT_PAGES {
+            return Ok(());
+        }
+        let is_urgent = behind >= MOST_BEHIND * CHECKPOINT_PAGES;
+        if !is_urgent && (self.background.is_running() || self.start_checkpoint()) {
+            return Ok(());
+        }
+        let finished = self.background.wait();
+        self.check_checkpoint(finished)?;
+        self.checkpoint("PASSIVE").map(|_| ())
+    }
+
+    fn start_checkpoint(&mut self) -> bool {
+        let path = self.connection.path().map(std::path::PathBuf::from);
+        path.is_some_and(|path| self.background.start(path))
+    }
+
+    fn check_checkpoint(&mut self, finished: rusqlite::Result<()>) -> Result<(), StoreError> {
+        match finished {
+            // Nothing is lost: it is all in the WAL still.
+            Err(error) if !is_harmless(&error) => {
+                Err(self.fail(lasting("move the log into the database", &error)))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -259,7 +294,7 @@ mod tests {
         );
     }
 
-    /// Large batches, so that a hundred are enough: what is written between two looks comes on top
+    /// Large batches, so that two hundred are enough: what is written between two looks comes on top
     /// of what starts a checkpoint.
     #[test]
     fn the_log_does_not_grow_without_end() {
@@ -273,15 +308,45 @@ mod tests {
         let before = pages("outlay.db-wal");
         writer.apply(&[large(1..2)]).unwrap();
         let each = pages("outlay.db-wal") - before;
-        (2..102).for_each(|round| drop(writer.apply(&[large(round..round + 1)]).unwrap()));
-        let most = CHECKPOINT_PAGES + (i64::from(LOOK_EVERY) + 2) * each;
-        assert!(100 * each > most, "not enough was written to tell");
+        (2..202).for_each(|round| drop(writer.apply(&[large(round..round + 1)]).unwrap()));
+        // As much as one look finds and waits for, and what comes until the next.
+        let most = MOST_BEHIND * CHECKPOINT_PAGES + (i64::from(LOOK_EVERY) + 2) * each;
+        assert!(200 * each > most, "not enough was written to tell");
         assert!(
             pages("outlay.db-wal") <= most,
             "{} pages in the log, {each} a batch",
             pages("outlay.db-wal")
         );
         assert!(pages("outlay.db") > CHECKPOINT_PAGES);
+    }
+
+    /// A batch does not wait for a checkpoint: it is started, and the next batches are written before
+    /// it has ended.
+    #[test]
+    fn checkpoints_are_made_on_another_thread() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("outlay.db");
+        let connection = super::super::schema::writer(&path).unwrap();
+        connection.pragma_update(None, "synchronous", "OFF").unwrap();
+        let mut writer = Writer::new(connection).unwrap();
+        writer.apply(&[create("c")]).unwrap();
+        let mut round = 1;
+        while !writer.background.is_running() {
+            writer.apply(&[large(round..round + 1)]).unwrap();
+            round += 1;
+            assert!(round < 1000, "no checkpoint is ever started");
+        }
+        let behind = |writer: &mut Writer| {
+            let (pages, moved) = writer.checkpoint("NOOP").unwrap();
+            pages - moved
+        };
+        while writer.background.is_running() {
+            writer.apply(&[create("another")]).unwrap();
+        }
+        assert!(behind(&mut writer) < 100, "the rest was not moved");
+        writer.close().unwrap();
+        drop(writer);
+        assert!(!folder.path().join("outlay.db-wal").exists());
     }
 
     /// After a failed sync nobody knows what the disk holds: whatever is asked then gets the same
