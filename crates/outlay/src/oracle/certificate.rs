@@ -82,6 +82,10 @@ pub struct Allocation {
     pub labels: u64,
 }
 
+/// A price at which the whole budget is worth this share of the value proves no more than zero does.
+/// In another unit of money it could be too small for a floating-point number.
+const ZERO_PRICE: f64 = 1e-250;
+
 impl Allocation {
     pub(crate) fn empty(tasks: usize) -> Self {
         Self {
@@ -118,6 +122,12 @@ impl Allocation {
         } else {
             0.0
         }
+    }
+
+    /// Sets the price: zero if the whole budget is worth nothing at it.
+    pub(super) fn set_price(&mut self, price: f64) {
+        let is_zero = price * self.budget <= ZERO_PRICE * self.upper_bound;
+        self.price = if is_zero { 0.0 } else { price };
     }
 
     /// The status that value and bound imply, without dividing one by the other.

@@ -4,7 +4,7 @@
 use super::mckp::IdenticalThresholds;
 use super::prepared::PreparedProblem;
 use super::tolerances::{BOUND_ROUNDING, negligible};
-use super::{Allocation, AllocationError, Options, Outcome, UnspentReason, normal_or_zero};
+use super::{Allocation, AllocationError, Options, Outcome, UnspentReason};
 use crate::curve::{Curve, Shape};
 use crate::numeric::compensated::{Sum, sum};
 use crate::problem::{Bounds, Leftover, max_total};
@@ -64,7 +64,7 @@ pub(super) fn finalize(
         return Err(AllocationError::BoundBeaten { value: answer.value, upper_bound: bound });
     }
     answer.upper_bound = bound.max(answer.value + BOUND_ROUNDING * answer.value);
-    answer.price = normal_or_zero(outcome.price * prepared.value_scale);
+    answer.set_price(outcome.price * prepared.value_scale);
     answer.nodes = outcome.nodes;
     answer.labels = outcome.labels;
     answer.status = answer.status_within(options.tolerance);

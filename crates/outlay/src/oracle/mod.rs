@@ -396,7 +396,7 @@ impl Oracle {
         allocation.budget = budget;
         allocation.value = solution.value;
         allocation.upper_bound = solution.upper_bound;
-        allocation.price = solution.multiplier;
+        allocation.set_price(solution.multiplier);
         (allocation.unspent, allocation.unspent_reason) = (0.0, None);
         (allocation.nodes, allocation.labels) = (1, 0);
         allocation.status = allocation.status_within(options.tolerance);

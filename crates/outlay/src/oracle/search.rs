@@ -3,7 +3,7 @@
 use super::branch_and_bound::{Stop, TreeResult};
 use super::mckp::{MckpInput, StepItems};
 use super::mixture;
-use super::multiplier::Relaxed;
+use super::multiplier::{Relaxed, smallest_price};
 use super::tolerances::OPTIMAL_GAP;
 use super::{DEFAULT_TOLERANCE, Options, Oracle, Outcome};
 
@@ -28,7 +28,7 @@ impl Oracle {
             bound: root.bound,
             multiplier: root.multiplier,
             node_multiplier: root.multiplier,
-            price: root.price,
+            price: self.price(root),
             left: Some(root.residual_left),
             nodes: 1,
             labels: 0,
@@ -48,6 +48,15 @@ impl Oracle {
         }
         let found = self.close_gap(root, stop);
         outcome_of_tree(settled, found)
+    }
+
+    /// The smallest multiplier that proves the bound of the first relaxation.
+    fn price(&self, root: Relaxed) -> f64 {
+        if root.is_smallest {
+            root.multiplier
+        } else {
+            smallest_price(self.prepared.view(), root.multiplier)
+        }
     }
 
     /// Closes the gap of the first relaxation of a mixture: a short branch and bound, then the

@@ -20,7 +20,8 @@ use crate::numeric::compensated::sum;
 use crate::numeric::exp_log::{MEDIUM, TINY, exp_near_zero};
 use crate::numeric::simd::with_simd4;
 use crate::oracle::evaluation::Output;
-use crate::oracle::tolerances::{BOUND_ROUNDING, SUCCESS_ACCURACY};
+use crate::oracle::multiplier::ElasticTask;
+use crate::oracle::tolerances::{BOUND_ROUNDING, BUDGET_TOLERANCE, SUCCESS_ACCURACY};
 use crate::problem::Bounds;
 
 /// The state of the warm start; the arrays belong to [`ConcaveTasks`].
@@ -136,6 +137,8 @@ enum Assigned {
     },
     /// A task would exceed its upper bound, and bounds were not checked.
     ExceedsBound,
+    /// A smaller multiplier may prove the same bound; the multiplier search looks for it.
+    NotSmallest,
 }
 
 /// With fewer tasks one of them takes everything.
@@ -340,6 +343,7 @@ impl TaylorSolver {
                             // What is known of the multiplier was about tasks without bounds.
                             (is_bounded, bracket) = (true, Bracket::ALL);
                         }
+                        Assigned::NotSmallest => return None,
                     }
                 }
                 Root::Outside { step, width } => {
@@ -442,11 +446,19 @@ impl TaylorSolver {
             let bound = value + multiplier * residual;
             let rounding = BOUND_ROUNDING * (bound.abs() + multiplier * call.budget + value)
                 + SUCCESS_ACCURACY * value;
+            let mut tied_capacity = 0.0;
             if threshold.is_some() {
-                residual = self.fill_ties(multiplier, residual, output);
+                (residual, tied_capacity) = self.fill_ties(multiplier, residual, output);
             }
             let absorber = totals.most_elastic;
             if residual == 0.0 || absorb(absorber, call, output, multiplier, residual) {
+                let MostElastic { task, sensitivity, low, high } = absorber;
+                let elastic = ElasticTask { sensitivity, spend: output.spend[task], low, high };
+                if !(elastic.is_smooth(self.tasks, call.free)
+                    || tied_capacity > BUDGET_TOLERANCE * call.free)
+                {
+                    return Assigned::NotSmallest;
+                }
                 self.last = Multiplier { log, value: multiplier };
                 self.was_at_high = is_bounded && !(totals.max_demand < self.min_high);
                 let upper_bound = bound + rounding;
@@ -461,19 +473,22 @@ impl TaylorSolver {
     }
 
     /// Gives the residual to linear tasks whose threshold is the multiplier, those with more value
-    /// and lower index first; returns what is left.
-    fn fill_ties(&self, multiplier: f64, mut residual: f64, output: &mut Output<'_>) -> f64 {
+    /// and lower index first; returns what is left of it, and what these tasks could still take.
+    fn fill_ties(&self, multiplier: f64, mut residual: f64, output: &mut Output<'_>) -> (f64, f64) {
+        let mut capacity = 0.0;
         for tied in self.expansion.linear.iter().filter(|task| task.threshold == multiplier) {
             if !(residual > 0.0) {
-                break;
+                capacity += tied.capacity();
+                continue;
             }
             let taken = tied.capacity().min(residual);
+            capacity += tied.capacity() - taken;
             output.spend[tied.task] =
                 if residual >= tied.capacity() { tied.high } else { tied.low + taken };
             output.success[tied.task] += taken * (multiplier / tied.value);
             residual -= taken;
         }
-        residual
+        (residual, capacity)
     }
 }
 

@@ -16,6 +16,7 @@ mod breakpoints;
 mod demand_model;
 mod load;
 mod next_trial;
+mod price;
 mod relaxation;
 mod view;
 
@@ -27,6 +28,7 @@ use crate::oracle::evaluation::{Evaluation, Output};
 use bracket::Bracket;
 pub(super) use breakpoints::{Breakpoint, Breakpoints};
 use demand_model::DemandModel;
+pub(super) use price::{ElasticTask, smallest_price};
 pub(super) use relaxation::{Relaxation, Relaxed, tie_order};
 pub(super) use view::View;
 pub(super) use view::on_branch;

@@ -9,8 +9,8 @@
 
 use std::cmp::Ordering;
 
+use super::price::{ElasticTask, price_budget};
 use super::{MultiplierSearch, View, on_branch};
-use crate::oracle::concave::ConcaveTasks;
 use crate::oracle::domain::Domain;
 use crate::oracle::evaluation::{Evaluation, Output};
 use crate::oracle::sigmoid::{Assignment, TiedTask};
@@ -20,8 +20,8 @@ use crate::oracle::tolerances::BOUND_ROUNDING;
 #[derive(Debug, Clone, Copy)]
 pub(in crate::oracle) struct Relaxed {
     pub(in crate::oracle) multiplier: f64,
-    /// The smallest multiplier that proves the bound.
-    pub(in crate::oracle) price: f64,
+    /// Whether no multiplier noticeably smaller proves the bound too.
+    pub(in crate::oracle) is_smallest: bool,
     /// An upper bound on the value of every solution in the domains of the relaxation.
     pub(in crate::oracle) bound: f64,
     /// The value of the feasible solution written.
@@ -125,7 +125,7 @@ impl Relaxation {
         if bound <= target {
             return Relaxed {
                 multiplier,
-                price: multiplier,
+                is_smallest: true,
                 bound,
                 value: f64::NEG_INFINITY,
                 residual_left: 0.0,
@@ -140,11 +140,11 @@ impl Relaxation {
         let fractional = fill_ties(view, multiplier, left, &mut output, &mut evaluation, tied);
         let target = view.residual - spare;
         absorb_residual(view, multiplier, target, &mut output, &mut evaluation);
-        let is_flat = evaluation.sensitivity == 0.0;
-        let is_unique = !is_flat || fractional.is_some() || multiplier == 0.0;
         Relaxed {
             multiplier,
-            price: if is_unique { multiplier } else { price(view, multiplier, output.spend) },
+            is_smallest: multiplier == 0.0
+                || is_inside_ties(view, demand, tied)
+                || is_smooth_at(view, output.spend, &evaluation),
             bound,
             value: evaluation.value.value(),
             residual_left: view.residual - view.spare - evaluation.above.value(),
@@ -174,7 +174,7 @@ impl Relaxation {
         let value = evaluation.value.value();
         Relaxed {
             multiplier: 0.0,
-            price: 0.0,
+            is_smallest: true,
             bound: value + BOUND_ROUNDING * value,
             value,
             residual_left: 0.0,
@@ -375,44 +375,20 @@ fn absorb_residual(
     }
 }
 
-/// The smallest multiplier that proves the bound at `multiplier`, if no demand depends smoothly on
-/// it: the largest slope, to the right of its spend, of the envelope of a task. Below it demand
-/// exceeds the budget.
-fn price(view: View<'_>, multiplier: f64, spend: &[f64]) -> f64 {
-    let mut price = 0.0f64;
-    for (domain, &weight) in view.weights.iter().enumerate() {
-        price = price.max(weight * right_slope(view, domain, spend[view.domains[domain].task]));
-    }
-    for (task, curve) in view.curves.iter().enumerate() {
-        let bounds = view.bounds[task];
-        if ConcaveTasks::accepts(curve, bounds) && spend[task] < bounds.max {
-            price = price.max(view.values[task] * curve.slope(spend[task]));
-        }
-    }
-    if price.is_finite() { price } else { multiplier }
+/// Whether some of the budget is left for the tied tasks, and noticeably less than they could take.
+fn is_inside_ties(view: View<'_>, demand: f64, tied: &[Tied]) -> bool {
+    let jump: f64 = tied.iter().map(|tied| tied.to - tied.from).sum();
+    price_budget(demand) < view.residual && demand + jump > price_budget(view.residual)
 }
 
-/// The slope of the envelope of a domain, with weight one, to the right of a spend. A task that
-/// takes the whole budget goes on along its curve, but not steeper than the envelope before: a
-/// steeper price would prove less.
-fn right_slope(view: View<'_>, domain: usize, spend: f64) -> f64 {
-    let (envelope, domain) = (view.envelope(domain), &view.domains[domain]);
-    let before = envelope.vertices.partition_point(|vertex| vertex.spend <= spend);
-    let Some(last) = before.checked_sub(1).map(|position| envelope.vertices[position]) else {
-        return 0.0;
-    };
-    if before < envelope.vertices.len() {
-        return last.slope;
+/// Whether total demand is smooth around the multiplier found, by its most elastic task.
+fn is_smooth_at(view: View<'_>, spend: &[f64], evaluation: &Evaluation) -> bool {
+    let (task, sensitivity) = (evaluation.most_elastic, evaluation.sensitivity);
+    if !(sensitivity > 0.0) {
+        return false;
     }
-    let takes_all = spend == envelope.high && spend < domain.max;
-    match (envelope.branch, before.checked_sub(2)) {
-        (Some(branch), _) if spend < branch.tangent_point => last.slope,
-        (Some(_), _) if spend < envelope.high || takes_all => {
-            domain.form.slope(spend).min(last.slope)
-        }
-        (None, Some(edge)) if takes_all => {
-            domain.form.slope(spend).min(envelope.vertices[edge].slope)
-        }
-        _ => 0.0,
-    }
+    let (bounds, spend) = (view.bounds[task], spend[task]);
+    let high = bounds.max.min(view.curves[task].saturates_at());
+    let elastic = ElasticTask { sensitivity, spend, low: bounds.min, high };
+    elastic.is_smooth(view.concave.len() + view.domains.len(), view.residual)
 }

@@ -2,6 +2,8 @@
 //! bounds and budgets, infinite slopes next to jumps, near-vertical ramps, forced spends, and scales
 //! up to 10^12 apart.
 
+use outlay::curve::Family;
+use outlay::problem::Bounds;
 use outlay::{Curve, Problem, ProblemSpec, TaskSpec};
 
 use crate::support::Random;
@@ -41,6 +43,41 @@ pub(super) fn edge_problem(random: &mut Random) -> Option<(Problem, Vec<f64>)> {
     }
     let spec = ProblemSpec { budget, tasks: specs, ..ProblemSpec::default() };
     spec.check().ok().map(|problem| (problem, values))
+}
+
+/// The problem with amounts in another unit of money; no digit changes if it is a power of two.
+pub(super) fn in_unit(problem: &Problem, unit: f64) -> Problem {
+    let tasks = problem.tasks().iter().map(|task| {
+        let Bounds { min, max, at_least, .. } = task.bounds();
+        TaskSpec {
+            min: Some(min * unit).filter(|&min| min > 0.0),
+            max: Some(max * unit).filter(|max| max.is_finite()),
+            at_least: Some(at_least * unit).filter(|&at_least| at_least > 0.0),
+            ..TaskSpec::new(task.name(), curve_in_unit(task.curve(), unit))
+        }
+    });
+    let (budget, tasks) = (problem.budget() * unit, tasks.collect());
+    ProblemSpec { budget, tasks, ..ProblemSpec::default() }.check().unwrap()
+}
+
+fn curve_in_unit(curve: &Curve, unit: f64) -> Curve {
+    let scaled = |amounts: &[f64]| amounts.iter().map(|amount| amount * unit).collect();
+    let family = match curve.family() {
+        Family::Power(family) => Curve::power(family.exponent(), family.scale() * unit),
+        Family::Saturating(family) => Curve::saturating(family.full_at() * unit),
+        Family::Exponential(family) => Curve::exponential(family.scale() * unit),
+        Family::Hill(family) => Curve::hill(family.half_at() * unit, family.steepness()),
+        Family::Logistic(family) => Curve::logistic(family.mid() * unit, family.width() * unit),
+        Family::Threshold(family) => Curve::threshold(family.at() * unit),
+        Family::Steps(family) => Curve::steps(scaled(family.at()), family.heights().to_vec()),
+        Family::Empirical(family) => Curve::steps(scaled(family.at()), family.heights().to_vec()),
+        Family::Piecewise(family) => {
+            Curve::piecewise(scaled(family.spend()), family.heights().to_vec())
+        }
+        other => panic!("{other} curves have no unit here"),
+    };
+    let (floor, ceiling) = (curve.floor(), curve.ceiling());
+    family.unwrap().with_ceiling(ceiling).unwrap().with_floor(floor).unwrap()
 }
 
 /// A simple share of the budget, up to a few units in the last place.
