@@ -137,7 +137,7 @@ GOALS = [
     Goal("empirical curves, K = 1000 x 1000 jumps, exact", "under 5 ms", ("limits",), absolute("empirical", 1000, "pass", 0.005, 1e-13)),
     Goal(
         "simulated rounds, K = 10 power, against a numpy loop", ">= 150 times", ("rounds",), loop("plain", 150),
-        limit="set for replications played together, a path that was deleted (DESIGN.md 20 f); Python is 2.2 times as fast on this machine, outlay 1.3 times",
+        limit="set for replications played together, a path that was deleted (docs/design/oracle-concave.md); Python is 2.2 times as fast on this machine, outlay 1.3 times",
     ),
     Goal("the same, against SLSQP as the oracle", ">= 5000 times", ("rounds",), loop("slsqp", 5000), limit="as above"),
     Goal("learners, K = 10 power, a round against `algorithm-1`", "<= 2.5 times", ("rounds",), learners),
