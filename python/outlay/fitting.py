@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Fit", "TaskFit", "fit"]
 
-#: What every fit must say.
+#: The caution in every output of a fit.
 CAUTION = (
-    "Fitted curves are known only approximately. In the worst case unknown curves cannot be learned safely "
-    "(docs/appendix-a.md): with jumps, a small error of where the jump is can cost everything; smooth curves are forgiving."
+    "Fitted curves are known only approximately. In the worst case unknown curves cannot be learned safely: "
+    "if a curve jumps, a small error in the position of the jump can cost everything. Smooth curves are more forgiving."
 )
 
 

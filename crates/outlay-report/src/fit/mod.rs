@@ -12,8 +12,8 @@ use outlay::fit::{Fitted, Observations, Requirements, Rewards};
 
 /// The caution in every output of a fit.
 pub const CAUTION: &str = "Fitted curves are known only approximately. In the worst case unknown \
-    curves cannot be learned safely (docs/appendix-a.md): with jumps, a small error of where the \
-    jump is can cost everything; smooth curves are forgiving.";
+    curves cannot be learned safely: if a curve jumps, a small error in the position of the jump \
+    can cost everything. Smooth curves are more forgiving.";
 
 /// The log of one task.
 #[derive(Debug)]

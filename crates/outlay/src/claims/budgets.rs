@@ -11,7 +11,7 @@ use crate::theory::worst_case_bound;
 pub(super) const CLAIM: Claim = Claim {
     name: "budgets",
     title: "Budgets that vary: the same guarantees against each round's optimum",
-    source: "docs/explanation/extensions.md",
+    source: "Documentation of outlay: Beyond the paper",
     statement: "If the budget of a round is known before it is split, only the oracle changes: \
                 Theorem 3's proof holds word for word, with regret against the optimum of each \
                 round's own budget.",

@@ -10,7 +10,7 @@ use crate::simulation::{Experiment, ExperimentError, Statistics};
 pub(super) const CLAIM: Claim = Claim {
     name: "delays",
     title: "Delays: late outcomes add regret instead of multiplying it",
-    source: "docs/explanation/extensions.md",
+    source: "Documentation of outlay: Beyond the paper",
     statement: "A learner that uses the outcomes as they arrive, with a mean delay of d rounds, \
                 loses about as much as without delay, plus a term proportional to \
                 d.",

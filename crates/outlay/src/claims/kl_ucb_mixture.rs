@@ -9,7 +9,7 @@ use crate::simulation::{Experiment, ExperimentError, Statistics};
 pub(super) const CLAIM: Claim = Claim {
     name: "kl-ucb-mixture",
     title: "`kl-ucb-mixture` is never above Algorithm 1",
-    source: "docs/explanation/proof-kl-ucb-mixture.md",
+    source: "Documentation of outlay: Proof of kl-ucb-mixture, not peer reviewed",
     statement: "`kl-ucb-mixture` has the guarantees of Algorithm 1 with a smaller confidence set, \
         and loses less.",
     criterion: "On every instance and at every horizon the mean difference of the regrets of \

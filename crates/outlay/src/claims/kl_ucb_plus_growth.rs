@@ -11,7 +11,7 @@ use crate::theory::kl_ucb_plus_regret_per_decade;
 pub(super) const CLAIM: Claim = Claim {
     name: "kl-ucb-plus-growth",
     title: "`kl-ucb-plus` under diminishing returns: regret grows like log T",
-    source: "docs/explanation/proof-kl-ucb-plus.md, Theorem D",
+    source: "Documentation of outlay: Theorem D of kl-ucb-plus, not peer reviewed",
     statement: "Under diminishing returns the regret of `kl-ucb-plus` is of order log T: each \
         decade of rounds adds the same, and theory says how much.",
     criterion: "The regret that the last decade adds is within 20 % of the second-order prediction \

@@ -10,7 +10,7 @@ use crate::simulation::{Experiment, ExperimentError};
 pub(super) const CLAIM: Claim = Claim {
     name: "kl-ucb-plus-worst-case",
     title: "`kl-ucb-plus` in the worst case: K√T, without a logarithm",
-    source: "docs/explanation/proof-kl-ucb-plus.md, Theorem W",
+    source: "Documentation of outlay: Theorem W of kl-ucb-plus, not peer reviewed",
     statement: "The regret of `kl-ucb-plus` is at most 11.6 K√T + K for all horizons at once; \
         Algorithm 1 has a logarithm there.",
     criterion: "Four tasks in two pairs with gaps g/√T: the largest regret ÷ (K√T) over the gaps g \

@@ -11,7 +11,7 @@ use crate::simulation::{Experiment, ExperimentError};
 pub(super) const CLAIM: Claim = Claim {
     name: "saturating-jobs",
     title: "Unknown linear curves can be learned, unlike unknown jumps",
-    source: "Lattimore, Crammer and Szepesvári 2014; docs/explanation/related-work.md",
+    source: "Lattimore, Crammer and Szepesvári 2014",
     statement: "Jobs with F(x) = min(1, x/ν) and rewards of 1: with ν unknown an optimistic rule \
                 has regret of order log² T. With ν known, as in our model, there is nothing to \
                 learn but the rewards.",

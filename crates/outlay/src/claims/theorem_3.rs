@@ -11,7 +11,7 @@ use crate::theory::{kl_ucb_plus_bound, worst_case_bound};
 pub(super) const CLAIM: Claim = Claim {
     name: "theorem-3",
     title: "Any curves: regret stays below the worst-case bound",
-    source: "Theorem 3, corrected (docs/explanation/errata.md)",
+    source: "Theorem 3, corrected (documentation of outlay: Errata)",
     statement: "Whatever the curves, the regret of Algorithm 1 is at most 1 + 4 √(K L Σ F), with L \
         = log(2 K² T²) and Σ F the sum of all success probabilities: of order K √(T log T). The same \
         holds for `kl-ucb-mixture`, `hoeffding` and `full`; `kl-ucb-plus` has 11.6 K√T + K.",

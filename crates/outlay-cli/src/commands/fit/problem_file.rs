@@ -58,7 +58,7 @@ pub(super) fn write(
 fn commented(toml: &str, tasks: &[TaskFit], log: &Path) -> String {
     let mut text = format!(
         "# Fitted by outlay fit from {}. Fitted curves are known only approximately: in the worst case\n\
-         # unknown curves cannot be learned safely (docs/appendix-a.md).\n",
+         # unknown curves cannot be learned safely, above all if they jump.\n",
         input::display_name(log).replace(char::is_control, " ")
     );
     let mut fits = tasks.iter().filter_map(|task| Some((task, task.fitted.as_ref()?)));
