@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 
-@pytest.mark.parametrize(("guide", "least"), [("docs/reference/python.md", 35), ("README.md", 5)])
+GUIDES = [("docs/reference/python.md", 35), ("docs/tutorials/python.md", 15), ("README.md", 5)]
+
+
+@pytest.mark.parametrize(("guide", "least"), GUIDES)
 def test_guide(root: Path, guide: str, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(root)
     text = (root / guide).read_text(encoding="utf-8")

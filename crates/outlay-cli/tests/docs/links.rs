@@ -1,11 +1,23 @@
-//! Every relative link of the documentation leads to an existing file and heading, and
-//! `docs/SUMMARY.md` lists every page.
+//! Every link of the documentation into this repository leads to an existing file and heading, and
+//! `docs/SUMMARY.md` lists every page. Links of the README are absolute, because it is also the page
+//! of the packages; they begin with the `repository` of the manifests.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{markdown_files, pages, root};
+
+/// The address of the repository: `repository` in `[workspace.package]` of Cargo.toml.
+const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
+
+/// The path in the repository that an absolute link leads to, if it does.
+fn path_in_repository(target: &str) -> Option<&str> {
+    let raw = REPOSITORY.replace("https://github.com/", "https://raw.githubusercontent.com/");
+    target
+        .strip_prefix(&format!("{REPOSITORY}/blob/main/"))
+        .or_else(|| target.strip_prefix(&format!("{raw}/main/")))
+}
 
 /// The lines of a page outside of code blocks.
 fn prose(page: &str) -> impl Iterator<Item = &str> {
@@ -57,11 +69,13 @@ fn anchors(page: &str) -> HashSet<String> {
 
 /// Explains why a link of a page does not resolve, if it does not.
 fn broken(page: &Path, text: &str, target: &str) -> Option<String> {
-    if target.contains("://") || target.starts_with("mailto:") {
-        return None;
-    }
+    let (folder, target) = match path_in_repository(target) {
+        Some(path) => (root(), path),
+        None if target.contains("://") || target.starts_with("mailto:") => return None,
+        None => (page.parent().unwrap().to_owned(), target),
+    };
     let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
-    let file = if path.is_empty() { page.to_owned() } else { page.parent().unwrap().join(path) };
+    let file = if path.is_empty() { page.to_owned() } else { folder.join(path) };
     if !file.exists() {
         return Some("there is no such file".to_owned());
     }
@@ -117,6 +131,20 @@ fn the_summary_lists_every_page() {
 }
 
 #[test]
+fn links_of_the_readme_work_on_the_pages_of_the_packages() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let mut count = 0;
+    for target in targets(&readme) {
+        let is_absolute = target.contains("://") || target.starts_with('#');
+        assert!(is_absolute, "README.md: the link to {target} must begin with {REPOSITORY}");
+        count += usize::from(path_in_repository(&target).is_some());
+    }
+    assert!(count > 10, "only {count} links into the repository were found");
+    let pyproject = fs::read_to_string(root().join("pyproject.toml")).unwrap();
+    assert!(pyproject.contains(&format!("Repository = \"{REPOSITORY}\"")), "pyproject.toml");
+}
+
+#[test]
 fn broken_links_are_found() {
     let page = root().join("docs/README.md");
     let text = "# A `code` heading, twice\n## A code heading, twice\n```\n# no heading\n```\n";
@@ -124,6 +152,8 @@ fn broken_links_are_found() {
     assert_eq!(broken(&page, text, "#a-code-heading-twice-1"), None);
     assert!(broken(&page, text, "#no-heading").is_some());
     assert!(broken(&page, text, "no-such-page.md").is_some());
+    assert!(broken(&page, text, &format!("{REPOSITORY}/blob/main/no-such-page.md")).is_some());
+    assert_eq!(broken(&page, text, &format!("{REPOSITORY}/blob/main/README.md#limits")), None);
     assert!(broken(&page, text, "../README.md#no-such-heading").is_some());
     assert_eq!(
         targets("[a](b.md#c) `[d](e)` ![f](g.svg)\n```\n[h](i)\n```\n"),

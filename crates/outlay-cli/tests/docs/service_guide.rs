@@ -1,5 +1,5 @@
-//! Runs the commands of `docs/reference/service.md` as a reader would: a real `outlay serve`, real
-//! `curl`, one shell. Values that vary between runs (times, tokens, ids) are replaced by fixed ones.
+//! Runs the commands of the service pages as a reader would: a real `outlay serve`, real `curl`, one
+//! shell per page. Values that vary between runs (times, tokens, ids) are replaced by fixed ones.
 //! `SERVICE_GUIDE=overwrite cargo test --release -p outlay-cli --test main service_guide` writes
 //! down what is answered now; look at the difference before you keep it.
 
@@ -173,16 +173,16 @@ fn with_outputs(page: &str, outputs: &[String]) -> String {
     text
 }
 
-#[test]
-fn the_walk_is_answered_as_the_page_says() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("service-guide");
+/// Runs the commands of a page against a new service and compares their outputs.
+fn follow(page: &str, least_commands: usize) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(page.replace('/', "-"));
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
-    let path = root().join("docs/reference/service.md");
+    let path = root().join(page);
     let said = std::fs::read_to_string(&path).unwrap();
     let commands = commands(&said);
-    assert!(commands.len() > 20, "the walk is too short: {}", commands.len());
-    let (_service, address) = serve(&folder.join("shop-data"));
+    assert!(commands.len() >= least_commands, "{page} has only {} commands", commands.len());
+    let (_service, address) = serve(&folder.join("data"));
     let mut outputs = printed(&commands, &address, &folder);
     assert_eq!(outputs.len(), commands.len(), "a command ended the shell");
     for output in &mut outputs {
@@ -197,7 +197,17 @@ fn the_walk_is_answered_as_the_page_says() {
     }
     let wrong = said.lines().zip(now.lines()).enumerate().find(|(_, (said, now))| said != now);
     if let Some((line, (said, now))) = wrong {
-        panic!("docs/reference/service.md, line {}:\n  says   {said}\n  prints {now}", line + 1);
+        panic!("{page}, line {}:\n  says   {said}\n  prints {now}", line + 1);
     }
     assert_eq!(said, now);
+}
+
+#[test]
+fn the_reference_shows_the_responses_of_the_service() {
+    follow("docs/reference/service.md", 20);
+}
+
+#[test]
+fn the_tutorial_shows_the_responses_of_the_service() {
+    follow("docs/tutorials/service.md", 6);
 }
