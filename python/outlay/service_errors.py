@@ -35,19 +35,19 @@ class ServiceError(OutlayError):
 
 
 class BadRequest(ServiceError):
-    """The request cannot be understood, or asks for what cannot be."""
+    """The request is malformed or has invalid values."""
 
 
 class Unauthorised(ServiceError):
-    """A token is needed, or the one that was sent is not known."""
+    """A valid token is required: it is missing, unknown, expired or revoked."""
 
 
 class Forbidden(ServiceError):
-    """The token does not allow this."""
+    """The token does not permit this request."""
 
 
 class NotFound(ServiceError):
-    """There is no such campaign, round or address."""
+    """Campaign, round or path not found."""
 
 
 class Conflict(ServiceError):

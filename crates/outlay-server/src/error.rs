@@ -1,22 +1,22 @@
-//! Why a request is refused: a stable code, where in the request, and what to do. On the wire as
-//! RFC 9457.
+//! Errors of requests: a stable code, the position in the request, and what to do. They are sent as
+//! RFC 9457 problem details.
 
 /// Every reason, with the code that clients may rely on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
     /// The body is not JSON, or a key is unknown, missing or of the wrong kind.
     BadRequest,
-    /// A name in the path or in the query that cannot be one.
+    /// An invalid value in the path, the query or a header.
     BadParameter,
-    /// The problem, the learner or the guards do not hold together.
+    /// The problem, the learner or the guards are invalid.
     BadProblem,
-    /// An outcome that cannot be one.
+    /// An invalid outcome.
     BadFeedback,
     /// A limit of the service.
     TooLarge,
     /// The request's line and headers together.
     HeadersTooLarge,
-    /// No or no good token.
+    /// Missing or invalid token.
     Unauthorised,
     /// The token does not allow this.
     Forbidden,
@@ -26,11 +26,11 @@ pub enum ErrorCode {
     NoRound,
     /// No such token.
     NoToken,
-    /// No such page.
+    /// No such path.
     NoRoute,
     /// The path does not take this method.
     WrongMethod,
-    /// Another campaign has this id.
+    /// A different campaign has this id.
     CampaignExists,
     /// `If-Match` is missing.
     NeedsIfMatch,
@@ -42,25 +42,25 @@ pub enum ErrorCode {
     CampaignClosed,
     /// The horizon is reached.
     HorizonExhausted,
-    /// Too many rounds wait for feedback.
+    /// Too many rounds wait for outcomes.
     TooManyOpenRounds,
-    /// The token asks too often.
+    /// The token exceeds its rate limit.
     TooManyRequests,
-    /// The budget or the mask of a round does not fit.
+    /// The round is infeasible.
     BadRound,
-    /// The idempotency key was used for another request.
+    /// The idempotency key was used for a different request.
     KeyReused,
-    /// Something else was told before.
+    /// A different outcome was already reported.
     Conflict,
-    /// Nothing was told that could be corrected.
+    /// There is no outcome to correct.
     NothingToCorrect,
-    /// The store has too much to do, or cannot be reached.
+    /// The service is overloaded or stopping, or its store is unavailable.
     Busy,
-    /// The body is not of a kind that is understood.
+    /// The media type of the body is not supported.
     WrongMediaType,
     /// The client was too slow.
     Timeout,
-    /// A fault of the service.
+    /// A bug in the service.
     Internal,
 }
 
@@ -104,221 +104,221 @@ impl ErrorCode {
         Self::ALL.into_iter().find(|code| code.info().word == word)
     }
 
-    /// What is known of it: the one table that answers, pages and docs are made from.
+    /// Status, title and advice: the one table for responses, pages and docs.
     #[must_use]
     pub fn info(self) -> ErrorInfo {
         match self {
             Self::BadRequest => info(
                 "bad-request",
                 400,
-                "The request cannot be understood",
-                "The body is not JSON, or a key is unknown, missing, given twice or of the wrong kind.",
-                "Compare the body with the description at /openapi.json; `pointer` says where it differs.",
+                "The request is malformed",
+                "The body is not valid JSON, a key is unknown, missing, duplicated or of the wrong type, or the Host header is missing or invalid.",
+                "Compare the request with the description at /openapi.json; `pointer` says where the body differs.",
             ),
             Self::BadParameter => info(
                 "bad-parameter",
                 400,
-                "A name or number in the address cannot be one",
-                "Something in the address or in a header is not what it must be: an id, a number, an ETag, a key.",
-                "Mend what `detail` names and send the request again.",
+                "A parameter is invalid",
+                "An id, number, ETag or key in the path, the query or a header has an invalid value.",
+                "Correct the value that `detail` names and send the request again.",
             ),
             Self::BadProblem => info(
                 "bad-problem",
                 422,
-                "The problem does not hold together",
-                "The problem, or the learner, the values or the guards beside it, cannot be worked with, although the body has the right shape.",
-                "Mend what `errors` lists; every entry has its place and what is expected there.",
+                "The problem is invalid",
+                "The body has the right structure, but the problem, the learner, the values or the guards are invalid.",
+                "Correct the entries that `errors` lists; each has its position and what was expected.",
             ),
             Self::BadFeedback => info(
                 "bad-feedback",
                 422,
-                "The outcome cannot be one",
-                "A report or a correction cannot be true: an unknown task, a reward out of range, a success without reward, a task twice.",
-                "Mend what `pointer` names. Nothing of the report was taken.",
+                "The outcome is invalid",
+                "A report or correction contains an invalid outcome: an unknown task, a reward out of range, a success without a reward, or a task that appears twice.",
+                "Correct the value at `pointer`. Nothing of the report was recorded.",
             ),
             Self::TooLarge => info(
                 "too-large",
                 413,
-                "More than the service takes on",
-                "The body, its depth, the number of tasks or points, or the number of lines is above a limit.",
+                "The request exceeds a limit",
+                "The body, its nesting depth, the number of tasks or points, or the number of lines is above a limit of the service.",
                 "Send less at a time; `hint` names the limit.",
             ),
             Self::HeadersTooLarge => info(
                 "headers-too-large",
                 431,
-                "The headers are too long",
-                "The request's line and headers are longer than the service takes.",
+                "The headers are too large",
+                "The request line and headers together are above a limit of the service.",
                 "Send fewer or shorter headers; the limit is header_bytes.",
             ),
             Self::Unauthorised => info(
                 "unauthorised",
                 401,
-                "A token is needed",
-                "The request has no token, or one that is unknown, expired or revoked.",
-                "Send a good one as `Authorization: Bearer outlay_…`; `outlay token create` makes it.",
+                "A valid token is required",
+                "The request has no token, or its token is unknown, expired or revoked.",
+                "Send a valid token as `Authorization: Bearer outlay_…`; `outlay token create` creates one.",
             ),
             Self::Forbidden => info(
                 "forbidden",
                 403,
-                "The token does not allow this",
-                "The token is good, but not for this; or there are no tokens yet and the request names another machine.",
-                "Take a token with the scope and the campaign that are needed.",
+                "The token does not permit this request",
+                "The token is valid but does not permit this request; or authentication is off and the request names a host other than this machine.",
+                "Use a token with the required scope and campaign.",
             ),
             Self::NoCampaign => info(
                 "no-campaign",
                 404,
-                "There is no such campaign",
+                "Campaign not found",
                 "No campaign has this id.",
-                "Begin it with PUT /v1/campaigns/{id}, or look at GET /v1/campaigns.",
+                "Create it with PUT /v1/campaigns/{id}; GET /v1/campaigns lists all campaigns.",
             ),
             Self::NoRound => info(
                 "no-round",
                 404,
-                "There is no such round",
-                "The campaign never handed out this round.",
-                "Tell of rounds that were asked for; GET …/rounds lists them.",
+                "Round not found",
+                "The campaign has not issued this round.",
+                "Report outcomes of issued rounds; GET …/rounds lists them.",
             ),
             Self::NoToken => info(
                 "no-token",
                 404,
-                "There is no such token",
+                "Token not found",
                 "No token has this public part.",
-                "Look at `outlay token list`; the public part stands between the two _.",
+                "`outlay token list` lists the tokens; the public part is between the two underscores.",
             ),
             Self::NoRoute => info(
                 "no-route",
                 404,
-                "There is nothing at this address",
-                "Nothing is at this address.",
-                "Look at /openapi.json for what there is.",
+                "Path not found",
+                "The service has no resource at this path.",
+                "See /openapi.json for the available paths.",
             ),
             Self::WrongMethod => info(
                 "wrong-method",
                 405,
-                "The address does not take this method",
-                "The address is right, the method is not.",
-                "Take one that the header `Allow` names.",
+                "Method not allowed",
+                "The path exists but does not support this method.",
+                "Use a method that the header `Allow` lists.",
             ),
             Self::CampaignExists => info(
                 "campaign-exists",
                 409,
-                "Another campaign has this id",
-                "The id belongs to a campaign that was begun with another request. It is unchanged.",
-                "Take another id, or send the same request as the first time.",
+                "The id belongs to a different campaign",
+                "A campaign with this id was created by a different request. It is unchanged.",
+                "Choose another id, or send the request that created the campaign.",
             ),
             Self::NeedsIfMatch => info(
                 "needs-if-match",
                 428,
-                "The change must name the version that it is for",
-                "A change of a campaign must say which version it is meant for.",
-                "Send the ETag that GET has given as `If-Match`.",
+                "The change requires If-Match",
+                "A change of a campaign must name the version that it applies to.",
+                "Send the ETag of a GET as `If-Match`.",
             ),
             Self::VersionMoved => info(
                 "version-moved",
                 412,
                 "The campaign has changed",
-                "Somebody else changed the campaign's status in the meantime. Nothing was changed.",
-                "Look at it again, and repeat the change with the new ETag if it is still wanted.",
+                "The status of the campaign changed after the version that the request names. Nothing was changed.",
+                "Read the campaign again, and repeat the change with the new ETag if it is still wanted.",
             ),
             Self::CampaignPaused => info(
                 "campaign-paused",
                 409,
                 "The campaign is paused",
-                "The campaign hands out no rounds now. It still takes reports.",
-                "Set its status to open, or ask later.",
+                "The campaign does not issue rounds while it is paused. It still accepts reports.",
+                "Set its status to open, or try again later.",
             ),
             Self::CampaignClosed => info(
                 "campaign-closed",
                 409,
                 "The campaign is closed",
-                "The campaign has ended: it hands out no rounds, and takes reports only for a week more.",
-                "Begin a new campaign.",
+                "The campaign has ended. It issues no rounds, and accepts reports for one week.",
+                "Create a new campaign.",
             ),
             Self::HorizonExhausted => info(
                 "horizon-exhausted",
                 409,
-                "All rounds of the horizon are handed out",
-                "The campaign was begun for a number of rounds, and no more are left.",
-                "Begin a new campaign, or one whose learner needs no horizon.",
+                "All rounds of the horizon have been issued",
+                "The campaign was created for a fixed number of rounds, and all of them have been issued.",
+                "Create a new campaign, or one whose learner needs no horizon.",
             ),
             Self::TooManyOpenRounds => info(
                 "too-many-open-rounds",
                 429,
-                "Too many rounds wait for feedback",
-                "As many rounds as may wait for feedback do.",
-                "Tell what came back of earlier rounds, or wait until they expire.",
+                "Too many rounds are open",
+                "The number of rounds that wait for outcomes has reached its limit.",
+                "Report the outcomes of earlier rounds, or wait until they expire.",
             ),
             Self::TooManyRequests => info(
                 "too-many-requests",
                 429,
-                "The token asks too often",
-                "The token asks more often than requests_per_second allows.",
-                "Wait for as many seconds as `Retry-After` says.",
+                "Too many requests",
+                "The token exceeds the limit requests_per_second.",
+                "Wait for the number of seconds in `Retry-After`.",
             ),
             Self::BadRound => info(
                 "bad-round",
                 422,
-                "There is no split for this budget and these tasks",
-                "No split fits: the budget, the number of rounds or the tasks left out cannot be.",
-                "Mend what `pointer` names and ask again.",
+                "The round is infeasible",
+                "No allocation exists for this budget, number of rounds and set of tasks.",
+                "Correct the value at `pointer` and ask again.",
             ),
             Self::KeyReused => info(
                 "key-reused",
                 422,
-                "The idempotency key belongs to another request",
-                "The Idempotency-Key was sent before, with another request.",
-                "Take a new key for a new request.",
+                "The idempotency key was used for a different request",
+                "The Idempotency-Key was sent before with a different request.",
+                "Use a new key for a new request.",
             ),
             Self::Conflict => info(
                 "conflict",
                 409,
-                "Something else was told before",
-                "The report contradicts what was told before; `stored` has that. Nothing of the report was taken.",
-                "If the first report was wrong, correct it with POST …/corrections.",
+                "A different outcome was already reported",
+                "The report contradicts an earlier one; `stored` has the recorded outcome. Nothing of the report was recorded.",
+                "If the earlier report was wrong, correct it with POST …/corrections.",
             ),
             Self::NothingToCorrect => info(
                 "nothing-to-correct",
                 409,
-                "Nothing was told that could be corrected",
-                "A correction changes what was told, and nothing was told of this task in this round.",
-                "Tell it with PUT …/feedback.",
+                "No outcome to correct",
+                "A correction changes a recorded outcome, and none was reported for this task in this round.",
+                "Report it with PUT …/feedback.",
             ),
             Self::Busy => info(
                 "busy",
                 503,
-                "The service has too much to do",
-                "The store has too much to do or cannot be reached, or the service is about to stop.",
-                "Send the same again after `Retry-After` seconds: asks with their Idempotency-Key, reports as they are.",
+                "The service is temporarily unavailable",
+                "The service is overloaded or about to stop, or its store is unavailable.",
+                "Repeat the request after `Retry-After` seconds: asks with their Idempotency-Key, reports unchanged.",
             ),
             Self::WrongMediaType => info(
                 "wrong-media-type",
                 415,
-                "The body is of a kind that is not understood",
-                "The body is not announced as what the address takes, or it is compressed.",
-                "Send it with the `Content-Type` that `detail` names, and without `Content-Encoding`.",
+                "Unsupported media type",
+                "The `Content-Type` of the body is not the one that the path accepts, or the body is compressed.",
+                "Send the `Content-Type` that `detail` names, without `Content-Encoding`.",
             ),
             Self::Timeout => info(
                 "timeout",
                 408,
                 "The request took too long to arrive",
                 "The body did not arrive in time.",
-                "Send the request again; nothing of it was done.",
+                "Repeat the request; nothing of it was carried out.",
             ),
             Self::Internal => info(
                 "internal",
                 500,
-                "A fault of the service",
-                "This is a bug in outlay.",
-                "Please report it with the request id. Sending the same again does no harm.",
+                "Internal error",
+                "The request failed because of a bug in outlay.",
+                "Please report it with the request id. It is safe to repeat the request.",
             ),
         }
     }
 }
 
-/// What is known of a code.
+/// Status, title and advice of a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ErrorInfo {
-    /// The word on the wire.
+    /// The code as it is sent.
     pub word: &'static str,
     /// The HTTP status.
     pub status: u16,
@@ -340,7 +340,7 @@ const fn info(
     ErrorInfo { word, status, title, meaning, advice }
 }
 
-/// A request is refused.
+/// A rejected request.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{detail}")]
 pub struct ApiError {
@@ -354,7 +354,7 @@ pub struct ApiError {
     pub hint: Option<String>,
     /// Everything that is wrong, where there is more than one thing: pointer and sentence.
     pub errors: Vec<(String, String)>,
-    /// What is stored instead, for a conflict.
+    /// The recorded outcome, for a conflict.
     pub stored: Option<Box<serde_json::Value>>,
 }
 

@@ -45,9 +45,14 @@ pub struct Limits {
     pub header_bytes: usize,
     /// Requests of one token in a second, twice as many in a burst; 0: any number.
     pub requests_per_second: u32,
-    /// For a request's headers to arrive, and how long a connection may be idle.
+    /// For a request's headers to arrive, from their first byte; for the first request from the
+    /// start of the connection.
     #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub header_timeout: Duration,
+    /// For a connection to stay open between two requests; more than the 60 s after which most
+    /// proxies close an idle connection, so that they close it first.
+    #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
+    pub idle_timeout: Duration,
     /// For a request's body to arrive.
     #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub body_timeout: Duration,
@@ -88,6 +93,7 @@ impl Default for Limits {
             header_bytes: 32_768,
             requests_per_second: 0,
             header_timeout: Duration::from_secs(10),
+            idle_timeout: Duration::from_secs(75),
             body_timeout: Duration::from_secs(30),
             request_timeout: Duration::from_secs(15),
             solve_timeout: Duration::from_secs(10),
@@ -128,6 +134,7 @@ impl Limits {
         }
         let times = [
             ("header_timeout", self.header_timeout),
+            ("idle_timeout", self.idle_timeout),
             ("body_timeout", self.body_timeout),
             ("request_timeout", self.request_timeout),
             ("solve_timeout", self.solve_timeout),

@@ -1,7 +1,7 @@
-//! ServiceMetrics for Prometheus.
+//! Metrics for Prometheus.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use prometheus_client::collector::Collector;
@@ -16,6 +16,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 use crate::process_metrics::ProcessCollector;
 use crate::service::{self, CampaignMetrics, CampaignService, ServiceMetrics};
+use crate::store::{PoolMetrics, StoreMetrics};
 
 /// Seconds: from what memory answers in to what nobody waits for.
 const LATENCIES: [f64; 12] =
@@ -69,6 +70,7 @@ pub(crate) struct Metrics {
     latencies: Family<RouteLabels, Histogram, fn() -> Histogram>,
     connections: Gauge,
     shed: Family<ShedLabels, Counter>,
+    store: StoreCollector,
     no_route: Arc<str>,
 }
 
@@ -102,7 +104,17 @@ impl Metrics {
             .set(1);
         registry.register("build_info", "Always 1: which store and version", build);
         registry.register_collector(Box::new(ServiceCollector { service, names_campaigns }));
-        Self { registry: all, requests, latencies, connections, shed, no_route: Arc::from("none") }
+        let store = StoreCollector::default();
+        registry.register_collector(Box::new(store.clone()));
+        Self {
+            registry: all,
+            requests,
+            latencies,
+            connections,
+            shed,
+            store,
+            no_route: Arc::from("none"),
+        }
     }
 
     /// `route` is the path as it is described; absent if nothing is there.
@@ -126,12 +138,63 @@ impl Metrics {
     }
 
     /// All of it as text.
-    pub(crate) fn text(&self, connections: usize) -> Result<String, fmt::Error> {
+    pub(crate) fn text(
+        &self,
+        connections: usize,
+        store: StoreMetrics,
+    ) -> Result<String, fmt::Error> {
+        *self.store.0.lock().unwrap_or_else(PoisonError::into_inner) = store;
         self.connections.set(i64::try_from(connections).unwrap_or(i64::MAX));
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
         Ok(text)
     }
+}
+
+/// Sizes and connections of the store as of the last request for metrics.
+#[derive(Debug, Clone, Default)]
+struct StoreCollector(Arc<Mutex<StoreMetrics>>);
+
+impl Collector for StoreCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let store = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let encoder = &mut encoder;
+        let sizes = [
+            ("store_file_bytes", "Size of the database file", store.file_bytes),
+            ("store_wal_bytes", "Size of the write-ahead log", store.wal_bytes),
+            ("store_free_bytes", "Free pages within the database file", store.free_bytes),
+            ("store_disk_free_bytes", "Space left on its file system", store.disk_free_bytes),
+        ];
+        for (name, help, bytes) in sizes {
+            if let Some(bytes) = bytes {
+                gauge(encoder, name, help, bytes as f64)?;
+            }
+        }
+        pools(encoder, &store.pools)
+    }
+}
+
+/// Name, help, and the number itself.
+type PoolGauge = (&'static str, &'static str, fn(&PoolMetrics) -> u64);
+
+fn pools(encoder: &mut DescriptorEncoder<'_>, pools: &[PoolMetrics]) -> Result<(), fmt::Error> {
+    if pools.is_empty() {
+        return Ok(());
+    }
+    let gauges: [PoolGauge; 4] = [
+        ("store_pool_max_connections", "Largest number of connections", |pool| pool.max),
+        ("store_pool_connections", "Open connections to the database", |pool| pool.size),
+        ("store_pool_available_connections", "Those not in use", |pool| pool.available),
+        ("store_pool_waiting", "Callers that wait for a connection", |pool| pool.waiting),
+    ];
+    for (name, help, number) in gauges {
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for pool in pools {
+            let labels = [("pool", pool.name)];
+            family.encode_family(&labels)?.encode_gauge(&(number(pool) as f64))?;
+        }
+    }
+    Ok(())
 }
 
 /// What the service knows at the time of asking.

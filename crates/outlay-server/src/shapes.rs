@@ -372,6 +372,9 @@ pub struct EventEntry {
     pub at: String,
     /// By whom: the token's public part, empty without tokens.
     pub token: String,
+    /// Name of the token, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_name: Option<String>,
     /// What.
     #[serde(flatten)]
     pub what: Happening,

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use crate::error::{ApiError, ErrorCode};
+use crate::shapes::EventEntry;
 use crate::store::{Millis, Store, StoreError, TokenRow};
 
 /// What every token begins with: people and scanners for leaked secrets know it by that.
@@ -61,8 +62,10 @@ impl Scope {
 pub struct Wish {
     /// What it is to allow.
     pub scopes: Vec<Scope>,
-    /// The one campaign that it is to be good for; absent: all.
+    /// The campaign that it is restricted to, or a prefix of ids followed by `*`; absent: all.
     pub campaign: Option<String>,
+    /// Name for people, in lists and logs.
+    pub name: Option<String>,
     /// After so many milliseconds it is not good any more; absent: for ever.
     pub good_for: Option<Millis>,
 }
@@ -91,12 +94,16 @@ impl fmt::Debug for Secret {
 /// If no campaign can have the id that it is for, or the system has no random numbers.
 pub fn make(wish: &Wish, now: Millis) -> Result<(TokenRow, Secret), ApiError> {
     if let Some(campaign) = &wish.campaign {
-        crate::service::check_id(campaign).map_err(|refused| {
-            ApiError { code: ErrorCode::BadRequest, ..refused }.at("/campaign")
+        let prefix = campaign.strip_suffix('*').unwrap_or(campaign);
+        crate::service::check_id(prefix).map_err(|refused| {
+            ApiError { code: ErrorCode::BadRequest, ..refused }
+                .at("/campaign")
+                .hint("give one id, or the start of several followed by `*`, such as `shop-*`")
         })?;
     }
+    wish.name.as_deref().map_or(Ok(()), check_name)?;
     let random = |error: getrandom::Error| {
-        ApiError::new(ErrorCode::Internal, format!("the system gives no random numbers: {error}"))
+        ApiError::new(ErrorCode::Internal, format!("the system has no random numbers: {error}"))
     };
     let (mut id, mut secret) = ([0; ID_BYTES], [0; SECRET_BYTES]);
     getrandom::fill(&mut id).map_err(random)?;
@@ -107,6 +114,7 @@ pub fn make(wish: &Wish, now: Millis) -> Result<(TokenRow, Secret), ApiError> {
         hash: digest(&secret),
         scopes: wish.scopes.iter().map(|scope| scope.word().to_owned()).collect(),
         campaign: wish.campaign.clone(),
+        name: wish.name.clone(),
         created_at: now,
         expires_at: wish.good_for.map(|good_for| now.saturating_add(good_for)),
         revoked_at: None,
@@ -115,13 +123,34 @@ pub fn make(wish: &Wish, now: Millis) -> Result<(TokenRow, Secret), ApiError> {
     Ok((row, Secret(format!("{PREFIX}_{id}_{secret}"))))
 }
 
-/// The first token shuts the door; it must be one that opens it again for others.
+/// Longest name of a token.
+const MAX_NAME: usize = 64;
+
+fn check_name(name: &str) -> Result<(), ApiError> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(is_plain) {
+        return Ok(());
+    }
+    let detail =
+        format!("the name of a token is 1 to {MAX_NAME} letters, digits, `-`, `_` and `.`");
+    Err(ApiError::new(ErrorCode::BadRequest, detail).at("/name"))
+}
+
+/// Whether a token restricted to `restriction` is valid for a campaign.
+fn is_for(restriction: &str, campaign: &str) -> bool {
+    match restriction.strip_suffix('*') {
+        Some(prefix) => campaign.starts_with(prefix),
+        None => campaign == restriction,
+    }
+}
+
+/// Authentication is on from the first token; it must be one that can create others.
 ///
 /// # Errors
 /// If it is not for admin and all campaigns.
 pub fn check_first(wish: &Wish, is_first: bool) -> Result<(), ApiError> {
     if is_first && (!wish.scopes.contains(&Scope::Admin) || wish.campaign.is_some()) {
-        let detail = "the first token must be for admin and all campaigns: without it nobody could make another";
+        let detail = "the first token must have the scope admin for all campaigns; otherwise no further tokens could be created";
         return Err(ApiError::new(ErrorCode::BadRequest, detail).at("/scopes"));
     }
     Ok(())
@@ -223,7 +252,8 @@ impl Tokens {
     /// of look-ups is limited over all requests; a request between two look-ups waits for the next.
     pub async fn look_up(&self, token: &str) {
         let asked = Instant::now();
-        let Some(id) = id(token).filter(|id| self.store.is_shared() && !self.is_known(id)) else {
+        let Some(id) = public_part(token).filter(|id| self.store.is_shared() && !self.is_known(id))
+        else {
             return;
         };
         let mut looked = self.looked.lock().await;
@@ -264,6 +294,14 @@ impl Tokens {
         rows
     }
 
+    /// Adds the names of the tokens to events.
+    pub(crate) fn add_names(&self, events: &mut [EventEntry]) {
+        let known = self.known();
+        for event in events {
+            event.token_name = known.get(&event.token).and_then(|token| token.row.name.clone());
+        }
+    }
+
     /// Whose token this is, by its public part.
     ///
     /// # Errors
@@ -271,7 +309,7 @@ impl Tokens {
     pub fn admit(&self, token: &str, now: Millis) -> Result<Holder, ApiError> {
         let bad = || {
             ApiError::new(ErrorCode::Unauthorised, "the token is unknown, expired or revoked")
-                .hint("make one with `outlay token create` and send it as `Authorization: Bearer outlay_…`")
+                .hint("create one with `outlay token create` and send it as `Authorization: Bearer outlay_…`")
         };
         let mut parts = token.splitn(3, '_');
         let (Some(PREFIX), Some(id), Some(secret)) = (parts.next(), parts.next(), parts.next())
@@ -292,6 +330,7 @@ impl Tokens {
             id: row.id.clone(),
             scopes,
             campaign: row.campaign.clone(),
+            name: row.name.as_deref().map(Arc::from),
             is_to_be_noted: token.is_to_be_noted(now),
         })
     }
@@ -314,7 +353,7 @@ fn read(store: &dyn Store, tokens: &RwLock<Arc<HashMap<String, Known>>>) -> Resu
 }
 
 /// The public part of a token, if it may be one of ours.
-fn id(token: &str) -> Option<&str> {
+pub(crate) fn public_part(token: &str) -> Option<&str> {
     let (id, secret) = token.strip_prefix(PREFIX)?.strip_prefix('_')?.split_once('_')?;
     let has_form = |text: &str, bytes: usize| {
         text.len() == base62_length(bytes) && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
@@ -327,6 +366,8 @@ fn id(token: &str) -> Option<&str> {
 pub struct Holder {
     /// The token's public part.
     pub id: String,
+    /// Name for people.
+    pub name: Option<Arc<str>>,
     scopes: Vec<Scope>,
     campaign: Option<String>,
     /// Whether this use is to be [noted](crate::service::CampaignService::note_use): the first in an hour.
@@ -356,13 +397,14 @@ impl Holder {
         }
         match (&self.campaign, subject) {
             (None, _) | (Some(_), Subject::Nothing) => Ok(()),
-            (Some(own), Subject::Campaign(asked)) if own == asked => Ok(()),
-            (Some(_), Subject::Campaign(_)) => {
-                Err(ApiError::new(ErrorCode::Forbidden, "the token is for another campaign"))
-            }
+            (Some(own), Subject::Campaign(asked)) if is_for(own, asked) => Ok(()),
+            (Some(_), Subject::Campaign(_)) => Err(ApiError::new(
+                ErrorCode::Forbidden,
+                "the token is restricted to other campaigns",
+            )),
             (Some(_), Subject::Everything) => Err(ApiError::new(
                 ErrorCode::Forbidden,
-                "the token is for one campaign, this is about all of them",
+                "the token is restricted to some campaigns, but the request concerns all of them",
             )),
         }
     }
@@ -374,7 +416,8 @@ mod tests {
     use crate::store::{Command, MemoryStore, TokenRevocation, TokenUse};
 
     fn wish(scopes: &[Scope], campaign: Option<&str>, good_for: Option<Millis>) -> Wish {
-        Wish { scopes: scopes.to_vec(), campaign: campaign.map(str::to_owned), good_for }
+        let campaign = campaign.map(str::to_owned);
+        Wish { scopes: scopes.to_vec(), campaign, name: None, good_for }
     }
 
     #[test]
@@ -476,6 +519,7 @@ mod tests {
     fn scopes_and_campaigns() {
         let holder = |scopes: &[Scope], campaign: Option<&str>| Holder {
             id: "x".to_owned(),
+            name: None,
             scopes: scopes.to_vec(),
             campaign: campaign.map(str::to_owned),
             is_to_be_noted: false,
@@ -489,6 +533,36 @@ mod tests {
         for scope in Scope::ALL {
             assert!(holder(&[Scope::Admin], None).may(scope, Subject::Everything).is_ok());
             assert!(holder(&[Scope::Admin], Some("a")).may(scope, Subject::Campaign("b")).is_err());
+        }
+        let group = holder(&[Scope::Read], Some("shop-*"));
+        for campaign in ["shop-", "shop-a", "shop-a-b"] {
+            assert!(group.may(Scope::Read, Subject::Campaign(campaign)).is_ok(), "{campaign}");
+        }
+        for campaign in ["shop", "sho", "Shop-a", "a-shop-a", "shop_a", "", "*"] {
+            assert!(group.may(Scope::Read, Subject::Campaign(campaign)).is_err(), "{campaign}");
+        }
+        assert!(group.may(Scope::Read, Subject::Everything).is_err());
+        assert!(group.may(Scope::Report, Subject::Campaign("shop-a")).is_err());
+    }
+
+    #[test]
+    fn restrictions_and_names_are_checked() {
+        let made = |campaign: Option<&str>, name: Option<&str>| {
+            let name = name.map(str::to_owned);
+            make(&Wish { name, ..wish(&[Scope::Read], campaign, None) }, 0).map(|(row, _)| row)
+        };
+        let row = made(Some("shop-*"), Some("ci-bidder")).unwrap();
+        assert_eq!(
+            (row.campaign.as_deref(), row.name.as_deref()),
+            (Some("shop-*"), Some("ci-bidder"))
+        );
+        for campaign in ["*", "a*b", "**", "a**", " a*", "", "../x"] {
+            let error = made(Some(campaign), None).unwrap_err();
+            assert_eq!(error.pointer.as_deref(), Some("/campaign"), "{campaign}");
+        }
+        for name in ["", "a b", "ü", "a\n", &"x".repeat(65)] {
+            let error = made(None, Some(name)).unwrap_err();
+            assert_eq!(error.pointer.as_deref(), Some("/name"), "{name}");
         }
     }
 }

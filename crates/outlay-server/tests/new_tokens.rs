@@ -12,7 +12,7 @@ use crate::support::database::Database;
 use crate::support::wrapped::Wrapped;
 
 fn admin() -> Wish {
-    Wish { scopes: vec![Scope::Admin], campaign: None, good_for: None }
+    Wish { scopes: vec![Scope::Admin], campaign: None, name: None, good_for: None }
 }
 
 #[test]

@@ -85,12 +85,7 @@ fn serve(folder: &std::path::Path) -> Result<(Runtime, SocketAddr), Failure> {
         Limits { open_rounds: 20_000_000, ..Limits::default() },
     )?;
     let runtime = Builder::new_multi_thread().enable_all().build()?;
-    let settings = Settings {
-        listen: ([127, 0, 0, 1], 0).into(),
-        metrics: None,
-        tls: None,
-        campaign_metrics: false,
-    };
+    let settings = Settings::new(([127, 0, 0, 1], 0).into());
     let server = runtime.block_on(Server::bind(service, &settings))?;
     let address = server.address()?;
     runtime.spawn(server.run(std::future::pending()));

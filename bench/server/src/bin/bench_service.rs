@@ -102,12 +102,7 @@ impl Running {
     fn start(store: Arc<dyn Store>) -> Result<Self, Failure> {
         let runtime = runtime("service")?;
         let service = CampaignService::open(store, Arc::new(SystemClock), limits())?;
-        let settings = Settings {
-            listen: ([127, 0, 0, 1], 0).into(),
-            metrics: None,
-            tls: None,
-            campaign_metrics: false,
-        };
+        let settings = Settings::new(([127, 0, 0, 1], 0).into());
         let server = runtime.block_on(Server::bind(service.clone(), &settings))?;
         let address = server.address()?.to_string();
         runtime.block_on(service.create(CAMPAIGN, request(), ""))?;

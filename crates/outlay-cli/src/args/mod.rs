@@ -56,7 +56,7 @@ pub(crate) use reproduce::ReproduceArgs;
 #[cfg(feature = "serve")]
 pub(crate) use restore::RestoreArgs;
 #[cfg(feature = "serve")]
-pub(crate) use serve::{LogFormat, LogLevel, ServeArgs};
+pub(crate) use serve::{LogFormat, LogLevel, ServeArgs, Switch};
 pub(crate) use simulate::SimulateArgs;
 pub(crate) use solve::SolveArgs;
 pub(crate) use status::StatusArgs;

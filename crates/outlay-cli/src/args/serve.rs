@@ -2,8 +2,10 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use outlay_server::http::PathPrefix;
 use serde::{Deserialize, Serialize};
 
 use super::StoreArgs;
@@ -65,6 +67,20 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_enum)]
     pub(crate) log_format: Option<LogFormat>,
 
+    /// Log every request at level info, except health probes [default: on]
+    #[arg(long, value_enum, value_name = "SWITCH")]
+    pub(crate) access_log: Option<Switch>,
+
+    /// Serve everything below this path, such as /outlay, for a proxy that shares its host among
+    /// services; `/livez` and `/readyz` also work without it
+    #[arg(long, value_name = "PATH")]
+    pub(crate) prefix: Option<PathPrefix>,
+
+    /// When told to stop, answer `/readyz` with 503 and keep serving for this long, so that a load
+    /// balancer notices, before connections are closed [default: 0s]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) drain: Option<Duration>,
+
     /// Export metrics for each campaign, labelled with its id: one set of time series per campaign
     #[arg(long)]
     pub(crate) campaign_metrics: bool,
@@ -77,10 +93,24 @@ pub(crate) enum LogLevel {
     Error,
     /// Also conditions that should be investigated
     Warn,
-    /// Also start and stop
+    /// Also start and stop, changes of tokens, and requests (see --access-log)
     Info,
-    /// Also every request
+    /// Also connections that end early
     Debug,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
+/// Parses a time such as `5s` or `1m30s`.
+fn time(text: &str) -> Result<Duration, String> {
+    let time = text.parse::<jiff::SignedDuration>().ok();
+    time.and_then(|time| Duration::try_from(time).ok())
+        .ok_or_else(|| "expected a time such as 5s or 1m30s".to_owned())
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum, Serialize, Deserialize)]

@@ -32,9 +32,14 @@ pub(crate) struct TokenCreateArgs {
     #[arg(long = "scope", value_name = "SCOPE", value_enum, required = true)]
     pub(crate) scopes: Vec<ScopeChoice>,
 
-    /// Restrict the token to this campaign [default: all campaigns]
+    /// Restrict the token to this campaign, or with `*` at its end to all campaigns whose ids start
+    /// like this: 'shop-*' [default: all campaigns]
     #[arg(long, value_name = "ID")]
     pub(crate) campaign: Option<String>,
+
+    /// Name of the token in lists and logs; need not be unique
+    #[arg(long)]
+    pub(crate) name: Option<String>,
 
     /// Lifetime of the token: 90d, 12h, 30m [default: unlimited]
     #[arg(long, value_name = "TIME", value_parser = seconds)]

@@ -43,15 +43,19 @@ fn create(arguments: &TokenCreateArgs) -> Result<CommandOutput, Failure> {
     let new = NewToken {
         scopes: arguments.scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
         campaign: arguments.campaign.clone(),
+        name: arguments.name.clone(),
         expires_in_seconds: arguments.expires,
     };
     let made = TokenStore::open(&arguments.store)?.create(&new)?;
-    let TokenInfo { id, scopes, campaign, expires_at, .. } = made.info;
-    let campaign =
-        campaign.map_or("all campaigns".to_owned(), |campaign| format!("campaign {campaign}"));
+    let TokenInfo { id, scopes, campaign, name, expires_at, .. } = made.info;
+    let campaign = campaign.map_or("all campaigns".to_owned(), |campaign| {
+        let noun = if campaign.ends_with('*') { "campaigns" } else { "campaign" };
+        format!("{noun} {campaign}")
+    });
+    let name = name.map_or(String::new(), |name| format!(" ({name})"));
     let until = expires_at.map_or(String::new(), |until| format!(", until {until}"));
     let remark = format!(
-        "token {id}: {} for {campaign}{until}; save it now, it is not shown again",
+        "token {id}{name}: {} for {campaign}{until}; save it now, it is not shown again",
         scopes.join(", ")
     );
     Ok(CommandOutput::new(format!("{}\n", made.token)).with_remarks(vec![remark]))
@@ -220,6 +224,7 @@ impl Service {
 #[derive(serde::Serialize)]
 struct Row<'a> {
     id: &'a str,
+    name: Option<&'a str>,
     scopes: String,
     campaign: Option<&'a str>,
     created_at: &'a str,
@@ -231,6 +236,7 @@ struct Row<'a> {
 fn row(token: &TokenInfo) -> Row<'_> {
     Row {
         id: &token.id,
+        name: token.name.as_deref(),
         scopes: token.scopes.join(" "),
         campaign: token.campaign.as_deref(),
         created_at: &token.created_at,
@@ -246,6 +252,7 @@ fn table(tokens: &[TokenInfo]) -> String {
     }
     let mut table = Table::new(&[
         ("id", Align::Left),
+        ("name", Align::Left),
         ("scopes", Align::Left),
         ("campaign", Align::Left),
         ("created", Align::Left),
@@ -254,17 +261,17 @@ fn table(tokens: &[TokenInfo]) -> String {
         ("used", Align::Left),
     ]);
     for token in tokens {
-        let Row { id, scopes, campaign, created_at, expires_at, revoked_at, last_used_at } =
-            row(token);
+        let row = row(token);
         let optional = |text: Option<&str>| text.unwrap_or_default().to_owned();
         table.row(vec![
-            id.to_owned(),
-            scopes,
-            campaign.unwrap_or("all").to_owned(),
-            created_at.to_owned(),
-            optional(expires_at),
-            optional(revoked_at),
-            optional(last_used_at),
+            row.id.to_owned(),
+            optional(row.name),
+            row.scopes,
+            row.campaign.unwrap_or("all").to_owned(),
+            row.created_at.to_owned(),
+            optional(row.expires_at),
+            optional(row.revoked_at),
+            optional(row.last_used_at),
         ]);
     }
     table.render()

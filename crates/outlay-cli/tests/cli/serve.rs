@@ -135,7 +135,9 @@ fn settings_come_from_a_file_and_the_environment_and_systemd_is_notified() {
     // The variable replaces the file, and the flag as well.
     assert!(put("/v1/campaigns/one", 3).contains("more than 2"));
     assert!(put("/v1/campaigns/one", 2).contains("\"id\":\"one\""));
-    assert!(put("/v1/campaigns/two", 2).contains("there are 1 campaigns already"));
+    let refused = put("/v1/campaigns/two", 2);
+    assert!(refused.contains("there are 1 campaigns already"), "{refused}");
+    assert!(refused.contains("start the service with a larger --campaigns"), "{refused}");
     service.signal("-HUP");
     assert_eq!(notified(), "STOPPING=1");
     assert_eq!(service.end().code(), Some(0), "a closed terminal stops it gracefully");
@@ -177,6 +179,129 @@ fn a_log_for_programs_has_an_object_a_line() {
     }
 }
 
+/// A service with this log, from its start to its end; its log lines.
+fn logged(arguments: &[&str], work: impl FnOnce(&Service)) -> Vec<String> {
+    let mut child = outlay(&["serve", "--listen", "127.0.0.1:0"])
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut address = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+    let mut service = Service { child, address: address.trim().to_owned() };
+    work(&service);
+    service.signal("-TERM");
+    assert_eq!(service.end().code(), Some(0));
+    said(&mut service.child).lines().map(str::to_owned).collect()
+}
+
+/// Requests of every kind; the secrets that were used.
+fn requests(service: &Service) -> Vec<String> {
+    const JSON: &str = "content-type: application/json";
+    let post = |body: &str, header: &str| {
+        let made = service.curl("/v1/tokens", &["-H", JSON, "-H", header, "-d", body]);
+        let made: serde_json::Value = serde_json::from_slice(&made.stdout).unwrap();
+        made["token"].as_str().unwrap().to_owned()
+    };
+    let admin = post(r#"{"scopes": ["admin"], "name": "ops"}"#, "x-none: 1");
+    let bearer = format!("authorization: Bearer {admin}");
+    let reader = post(r#"{"scopes": ["read"], "campaign": "shop-*", "name": "ci"}"#, &bearer);
+    let as_reader = format!("authorization: Bearer {reader}");
+    let problem =
+        r#"{"problem": {"task": [{"name": "a", "curve": {"family": "exponential", "scale": 1}}]}}"#;
+    let trace = "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let put = ["-X", "PUT", "-H", JSON, "-H", &bearer, "-H", trace, "-d", problem];
+    service.curl("/v1/campaigns/shop-1", &put);
+    service.curl("/v1/campaigns/a%0Ab", &["-H", &bearer]);
+    service.curl("/livez", &[]);
+    service.curl("/readyz", &[]);
+    service.curl("/openapi.json", &["--compressed", "-H", "x-request-id: mine"]);
+    let forged = format!("{}x", &reader[..reader.len() - 1]);
+    let as_forged = format!("authorization: Bearer {forged}");
+    for _ in 0..30 {
+        service.curl("/v1/campaigns/shop-1", &["-H", &as_forged]);
+    }
+    service.curl("/v1/tokens", &["-H", &as_reader]);
+    let id = reader.split('_').nth(1).unwrap();
+    service.curl(&format!("/v1/tokens/{id}"), &["-X", "DELETE", "-H", &bearer]);
+    [admin, reader, forged].map(|token| token.rsplit('_').next().unwrap().to_owned()).to_vec()
+}
+
+#[test]
+fn requests_and_changes_of_tokens_are_logged_without_secrets() {
+    let mut secrets = Vec::new();
+    let lines =
+        logged(&["--memory", "--log-format", "json"], |service| secrets = requests(service));
+    for (line, secret) in lines.iter().flat_map(|line| secrets.iter().map(move |it| (line, it))) {
+        assert!(!line.contains(secret.as_str()), "{line}");
+    }
+    let lines: Vec<serde_json::Value> =
+        lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |message: &str| {
+        lines.iter().filter(|line| line["message"] == message).cloned().collect::<Vec<_>>()
+    };
+    let access = of("request");
+    let route = |line: &serde_json::Value| line["route"].as_str().unwrap().to_owned();
+    assert!(!access.iter().any(|line| ["/livez", "/readyz"].contains(&&*route(line))));
+    let put = access.iter().find(|line| line["method"] == "PUT").unwrap();
+    assert_eq!(
+        (put["status"].as_u64(), route(put).as_str()),
+        (Some(201), "/v1/campaigns/{campaign}")
+    );
+    assert_eq!((&put["campaign"], &put["token_name"]), (&"shop-1".into(), &"ops".into()));
+    assert_eq!(put["trace_id"], "0af7651916cd43dd8448eb211c80319c");
+    assert!(put["bytes"].as_u64().unwrap() > 50 && put["ms"].as_f64().unwrap() > 0.0, "{put}");
+    assert!(put["client"].as_str().unwrap().starts_with("127.0.0.1:"), "{put}");
+    assert!(put["request_id"].is_string() && put["level"] == "INFO", "{put}");
+    let odd = access.iter().find(|line| line["status"] == 404).unwrap();
+    assert_eq!((odd.get("campaign"), &odd["code"]), (None, &"no-campaign".into()));
+    let page = access.iter().find(|line| line["route"] == "/openapi.json").unwrap();
+    assert_eq!((&page["request_id"], page.get("token")), (&"mine".into(), None));
+    assert!(page["bytes"].as_u64().unwrap() > 1000, "{page}");
+    assert_eq!(access.iter().filter(|line| line["status"] == 401).count(), 30);
+
+    let denied = of("access denied");
+    assert_eq!(denied.len(), 10, "limited: {denied:?}");
+    assert!(denied.iter().all(|line| line["level"] == "WARN" && line["status"] == 401));
+    let (created, revoked) = (of("token created"), of("token revoked"));
+    assert_eq!(denied[0]["token"], created[1]["token"], "the one that was tried");
+    assert_eq!((created.len(), revoked.len()), (2, 1));
+    assert_eq!((created[0].get("by"), &created[0]["scopes"]), (None, &"admin".into()));
+    assert_eq!(
+        (&created[1]["by"], &created[1]["campaign"]),
+        (&created[0]["token"], &"shop-*".into())
+    );
+    assert_eq!(
+        (&revoked[0]["token"], &revoked[0]["by"]),
+        (&created[1]["token"], &created[0]["token"])
+    );
+    let first: Vec<_> = lines.iter().filter(|line| line["level"] == "WARN").collect();
+    assert!(first[0]["message"].as_str().unwrap().starts_with("authentication is on"), "{first:?}");
+}
+
+#[test]
+fn the_access_log_is_text_unless_asked_for_and_can_be_switched_off() {
+    let look = |service: &Service| drop(service.curl("/v1/campaigns/a%22b%0Ac", &[]));
+    let text = logged(&["--memory"], look);
+    let line = text.iter().find(|line| line.contains(" request ")).unwrap();
+    for part in [
+        "INFO",
+        "method=\"GET\"",
+        "route=\"/v1/campaigns/{campaign}\"",
+        "status=404",
+        "ms=",
+        "bytes=",
+        "client=127.0.0.1:",
+        "request_id=",
+    ] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+    assert!(text.iter().all(|line| !line.starts_with('c')), "a line can be forged: {text:?}");
+    let off = logged(&["--memory", "--access-log", "off", "--log", "debug"], look);
+    assert!(!off.iter().any(|line| line.contains("method=")), "{off:?}");
+}
+
 #[test]
 fn nobody_else_is_served_without_tokens() {
     let folder = folder("open");
@@ -195,7 +320,7 @@ fn nobody_else_is_served_without_tokens() {
         "the secret is for standard output only"
     );
 
-    let service = Service::start(&["--data", data, "--listen", "0.0.0.0:0"]);
+    let mut service = Service::start(&["--data", data, "--listen", "0.0.0.0:0"]);
     let bearer = format!("authorization: Bearer {token}");
     assert!(text(&service.curl("/v1/campaigns", &[]).stdout).contains("unauthorised"));
     assert!(
@@ -217,6 +342,10 @@ fn nobody_else_is_served_without_tokens() {
     let after = asked(&["list"]);
     assert_eq!(after.status.code(), Some(2), "a revoked token lists");
     assert!(text(&after.stderr).contains("OUTLAY_TOKEN"), "{}", text(&after.stderr));
+    service.signal("-TERM");
+    service.end();
+    let log = said(&mut service.child);
+    assert!(log.contains("tokens are accepted over plain HTTP"), "{log}");
 }
 
 #[test]

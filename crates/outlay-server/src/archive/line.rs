@@ -87,6 +87,8 @@ pub(super) struct TokenLine {
     sha256: String,
     scopes: Vec<String>,
     campaign: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
     created_at: Millis,
     expires_at: Option<Millis>,
     revoked_at: Option<Millis>,
@@ -186,39 +188,38 @@ impl AskLine {
 
 impl From<&TokenRow> for TokenLine {
     fn from(row: &TokenRow) -> Self {
-        let TokenRow {
-            id,
-            hash,
-            scopes,
-            campaign,
-            created_at,
-            expires_at,
-            revoked_at,
-            last_used_at,
-        } = row.clone();
-        let sha256 = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { id, sha256, scopes, campaign, created_at, expires_at, revoked_at, last_used_at }
+        let row = row.clone();
+        Self {
+            id: row.id,
+            sha256: row.hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+            scopes: row.scopes,
+            campaign: row.campaign,
+            name: row.name,
+            created_at: row.created_at,
+            expires_at: row.expires_at,
+            revoked_at: row.revoked_at,
+            last_used_at: row.last_used_at,
+        }
     }
 }
 
 impl TokenLine {
     fn row(self) -> Option<TokenRow> {
-        let Self { id, sha256, scopes, campaign, created_at, expires_at, revoked_at, last_used_at } =
-            self;
-        let digits = sha256.as_bytes().as_chunks::<2>();
+        let digits = self.sha256.as_bytes().as_chunks::<2>();
         let byte =
             |digits: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
         let bytes: Vec<u8> = digits.0.iter().map(byte).collect::<Option<_>>()?;
         let hash = if digits.1.is_empty() { bytes.try_into().ok()? } else { return None };
         Some(TokenRow {
-            id,
+            id: self.id,
             hash,
-            scopes,
-            campaign,
-            created_at,
-            expires_at,
-            revoked_at,
-            last_used_at,
+            scopes: self.scopes,
+            campaign: self.campaign,
+            name: self.name,
+            created_at: self.created_at,
+            expires_at: self.expires_at,
+            revoked_at: self.revoked_at,
+            last_used_at: self.last_used_at,
         })
     }
 }

@@ -2,6 +2,9 @@
 
 import { askToken } from "./token.js";
 
+// The service may be below a path; this file is in the folder `dashboard` of that path.
+export const BASE = new URL("..", import.meta.url).href;
+
 let token = null;
 let asking = null;
 
@@ -22,7 +25,7 @@ async function send(path, options) {
   const headers = { ...options.headers };
   if (token !== null) headers.Authorization = `Bearer ${token}`;
   try {
-    return await fetch(path, { cache: "no-store", credentials: "omit", ...options, headers });
+    return await fetch(BASE + path, { cache: "no-store", credentials: "omit", ...options, headers });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new OfflineError("The service does not answer.");
@@ -81,4 +84,4 @@ export async function patch(path, body, tag) {
   return { value: await response.json(), tag: response.headers.get("ETag") };
 }
 
-export const campaignPath = (id) => `/v1/campaigns/${encodeURIComponent(id)}`;
+export const campaignPath = (id) => `v1/campaigns/${encodeURIComponent(id)}`;

@@ -1,6 +1,6 @@
 // The list of campaigns, a page at a time.
 
-import { anotherToken, get } from "./api.js";
+import { BASE, anotherToken, get } from "./api.js";
 import { announce, h, row, table } from "./dom.js";
 import { repeat } from "./follow.js";
 import { count, plural, time } from "./words.js";
@@ -47,7 +47,7 @@ export function showCampaigns(main) {
   async function step(signal) {
     const after = cursors.length > 0 ? `&after=${encodeURIComponent(cursors.at(-1))}` : "";
     const asked = cursors;
-    const answer = await get(`/v1/campaigns?limit=${PAGE}${after}`, signal);
+    const answer = await get(`v1/campaigns?limit=${PAGE}${after}`, signal);
     if (asked !== cursors) return;
     next = answer.next ?? null;
     const text = JSON.stringify([cursors, answer]);
@@ -143,7 +143,7 @@ function oneCampaign() {
 }
 
 function empty() {
-  const command = `curl -X PUT ${location.origin}/v1/campaigns/first \\\n  -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify(FIRST)}'`;
+  const command = `curl -X PUT ${BASE}v1/campaigns/first \\\n  -H 'Content-Type: application/json' \\\n  -d '${JSON.stringify(FIRST)}'`;
   const said = h("span", { role: "status", class: "muted" });
   const copy = async () => {
     try {

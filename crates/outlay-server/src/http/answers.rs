@@ -89,7 +89,9 @@ impl Answers {
         acquired.ok().and_then(Result::ok).ok_or_else(|| {
             self.shed.inc();
             let detail = "too many large answers wait for clients that do not read them";
-            ApiError::new(ErrorCode::Busy, detail).hint("ask for a smaller page, or later").into()
+            ApiError::new(ErrorCode::Busy, detail)
+                .hint("request a smaller page, or try again later")
+                .into()
         })
     }
 }

@@ -7,14 +7,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use utoipa::openapi::OpenApi;
 
 use super::App;
+use super::access_log::{ClientAddress, Identity};
 use super::error::ErrorResponse;
 use super::extract::Caller;
 use crate::error::{ApiError, ErrorCode};
-use crate::tokens::{Scope, Subject};
+use crate::tokens::{Scope, Subject, public_part};
 
 /// The name that the API's description gives to tokens.
 pub(crate) const SCHEME: &str = "token";
@@ -47,7 +49,7 @@ impl Route {
                 self.operations.iter().map(|operation| operation.method.as_str()).collect();
             let allow =
                 HeaderValue::from_str(&allowed.join(", ")).unwrap_or(HeaderValue::from_static(""));
-            let detail = format!("the address takes {}", allowed.join(", "));
+            let detail = format!("the path supports {}", allowed.join(", "));
             ErrorResponse::new(ErrorCode::WrongMethod, detail).with_header(header::ALLOW, allow)
         })
     }
@@ -102,8 +104,10 @@ pub(crate) async fn authorize(
     route: &Route,
     operation: &Operation,
     campaign: Option<&str>,
-    headers: &HeaderMap,
+    parts: &Parts,
+    identity: &mut Identity,
 ) -> Result<Caller, ErrorResponse> {
+    let headers = &parts.headers;
     let Some(scope) = operation.scope else { return Ok(Caller::default()) };
     if let Some(token) = bearer(headers) {
         app.tokens.look_up(token).await;
@@ -114,9 +118,15 @@ pub(crate) async fn authorize(
     }
     let Some(token) = bearer(headers) else {
         let error = ApiError::new(ErrorCode::Unauthorised, "the request has no token");
-        return Err(error.hint("send it as `Authorization: Bearer outlay_…`").into());
+        return Err(error.hint("send one as `Authorization: Bearer outlay_…`").into());
     };
+    identity.token = public_part(token).map(Arc::from);
     let holder = app.tokens.admit(token, app.service.clock().now())?;
+    identity.token_name = holder.name.clone();
+    if let Some(warning) = &app.plain_http {
+        let client = parts.extensions.get::<ClientAddress>().map(|client| client.0);
+        warning.note(client, is_forwarded_tls(headers));
+    }
     if holder.is_to_be_noted {
         app.service.note_use(&holder.id);
     }
@@ -131,12 +141,18 @@ pub(crate) async fn authorize(
         let most = app.limits().requests_per_second;
         let error = ApiError::new(
             ErrorCode::TooManyRequests,
-            format!("the token asks more than {most} times a second"),
+            format!("the token has sent more than {most} requests per second"),
         );
         ErrorResponse::from(error.hint("the limit is requests_per_second"))
             .with_header(header::RETRY_AFTER, HeaderValue::from(seconds))
     })?;
     Ok(Caller(Arc::from(holder.id)))
+}
+
+/// Whether a proxy has received the request over TLS.
+fn is_forwarded_tls(headers: &HeaderMap) -> bool {
+    let forwarded = headers.get(HeaderName::from_static("x-forwarded-proto"));
+    forwarded.is_some_and(|scheme| scheme.as_bytes().eq_ignore_ascii_case(b"https"))
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {
@@ -160,15 +176,15 @@ fn check_host(headers: &HeaderMap) -> Result<(), ErrorResponse> {
     }
     let refused = ApiError::new(
         ErrorCode::Forbidden,
-        "without tokens the service answers to the names of this machine only",
+        "authentication is off, so only requests to the names of this machine are accepted",
     );
-    Err(refused.hint("make a token with `outlay token create`, or ask for 127.0.0.1").into())
+    Err(refused.hint("create a token with `outlay token create`, or use the host 127.0.0.1").into())
 }
 
 pub(crate) fn check_media(headers: &HeaderMap, wanted: &str) -> Result<(), ErrorResponse> {
     let wrong = |detail: String| ErrorResponse::new(ErrorCode::WrongMediaType, detail);
     if headers.contains_key(header::CONTENT_ENCODING) {
-        return Err(wrong("the body is compressed; send it as it is".to_owned()));
+        return Err(wrong("compressed bodies are not supported".to_owned()));
     }
     let given =
         headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -176,7 +192,7 @@ pub(crate) fn check_media(headers: &HeaderMap, wanted: &str) -> Result<(), Error
     if plain.eq_ignore_ascii_case(wanted) {
         Ok(())
     } else {
-        Err(wrong(format!("the body must be sent as `Content-Type: {wanted}`")))
+        Err(wrong(format!("expected `Content-Type: {wanted}`")))
     }
 }
 

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::trace_context::TraceContext;
 use crate::error::{ApiError, ErrorCode, ErrorInfo};
 
 /// The media type of every error.
@@ -18,7 +19,7 @@ pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Problem)]
 pub struct ProblemDetails {
-    /// Names the kind of error for ever.
+    /// Stable URI of the error type.
     #[serde(rename = "type")]
     pub kind: String,
     /// The kind of error in a few words.
@@ -35,8 +36,11 @@ pub struct ProblemDetails {
     /// What to do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// The same as in the header `x-request-id`, for whoever looks it up in the log.
+    /// The same as in the header `x-request-id`; the log has it, too.
     pub request_id: String,
+    /// The trace that the request belongs to, if it came with a `traceparent`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<String>,
     /// Everything that is wrong, where there is more than one thing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<Fault>,
@@ -55,18 +59,28 @@ pub struct Fault {
     pub detail: String,
 }
 
+/// What the body of an error names besides the error.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Names<'a> {
+    pub(crate) request_id: &'a HeaderValue,
+    pub(crate) trace: Option<TraceContext>,
+    /// The path below which the service is.
+    pub(crate) prefix: &'a str,
+}
+
 impl ProblemDetails {
-    pub(crate) fn new(refused: &ApiError, request_id: &str) -> Self {
+    pub(crate) fn new(refused: &ApiError, names: Names<'_>) -> Self {
         let ErrorInfo { word, status, title, .. } = refused.code.info();
         Self {
-            kind: format!("/problems/{word}"),
+            kind: format!("{}/problems/{word}", names.prefix),
             title: title.to_owned(),
             status,
             detail: refused.detail.clone(),
             code: word.to_owned(),
             pointer: refused.pointer.clone(),
             hint: refused.hint.clone(),
-            request_id: request_id.to_owned(),
+            request_id: names.request_id.to_str().unwrap_or_default().to_owned(),
+            trace_id: names.trace.map(|trace| trace.id()),
             errors: refused
                 .errors
                 .iter()
@@ -126,9 +140,9 @@ impl IntoResponse for ErrorResponse {
 }
 
 /// Writes the body of an error, now that the request's id is known.
-pub(crate) fn write_body(response: &mut Response, request_id: &str) -> Option<ApiError> {
+pub(crate) fn write_body(response: &mut Response, names: Names<'_>) -> Option<ApiError> {
     let error = response.extensions_mut().remove::<ApiError>()?;
-    let body = serde_json::to_vec(&ProblemDetails::new(&error, request_id)).unwrap_or_default();
+    let body = serde_json::to_vec(&ProblemDetails::new(&error, names)).unwrap_or_default();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
     // That of the empty body.

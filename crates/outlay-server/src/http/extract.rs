@@ -26,7 +26,7 @@ pub(crate) async fn path_part(
     let parameters = parts
         .extract::<RawPathParams>()
         .await
-        .map_err(|_| ErrorResponse::new(ErrorCode::BadParameter, "the address is not UTF-8"))?;
+        .map_err(|_| ErrorResponse::new(ErrorCode::BadParameter, "the path is not valid UTF-8"))?;
     let part = parameters.iter().find(|(key, _)| *key == name);
     Ok(part.map(|(_, value)| value.to_owned()))
 }
@@ -34,7 +34,7 @@ pub(crate) async fn path_part(
 async fn needed_part(parts: &mut Parts, name: &str) -> Result<String, ErrorResponse> {
     path_part(parts, name)
         .await?
-        .ok_or_else(|| ErrorResponse::new(ErrorCode::Internal, "the address has no such part"))
+        .ok_or_else(|| ErrorResponse::new(ErrorCode::Internal, "the path has no such parameter"))
 }
 
 /// The campaign that the address names.
@@ -60,7 +60,7 @@ impl<S: Send + Sync> FromRequestParts<S> for RoundNumber {
         let part = needed_part(parts, "round").await?;
         let round = part.parse().ok().filter(|round| i64::try_from(*round).is_ok());
         round.map(Self).ok_or_else(|| {
-            let error = ApiError::new(ErrorCode::BadParameter, "the address names no round");
+            let error = ApiError::new(ErrorCode::BadParameter, "the path does not name a round");
             error.hint(format!("a round is a whole number from 1 to {}", i64::MAX)).into()
         })
     }
@@ -89,10 +89,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParameter
         let Query(parameters) = Query::try_from_uri(&parts.uri).map_err(|error| {
             let text = error.body_text();
             let what = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(&text);
-            ErrorResponse::new(
-                ErrorCode::BadParameter,
-                format!("the part after ? cannot be read: {what}"),
-            )
+            ErrorResponse::new(ErrorCode::BadParameter, format!("the query is invalid: {what}"))
         })?;
         Ok(Self(parameters))
     }
@@ -134,7 +131,7 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, ErrorResponse> {
         Ok(key) if keys.next().is_none() => Ok(Some(key)),
         _ => Err(ErrorResponse::new(
             ErrorCode::BadParameter,
-            "Idempotency-Key must be given once, and in visible ASCII characters",
+            "Idempotency-Key must be given once, in visible ASCII characters",
         )),
     }
 }
@@ -144,7 +141,7 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, ErrorResponse> {
 async fn whole_body(request: Request, app: &Arc<App>) -> Result<Bytes, ErrorResponse> {
     Bytes::from_request(request, app).await.map_err(|error| match error.status() {
         StatusCode::PAYLOAD_TOO_LARGE => super::middleware::body_too_large(app),
-        _ => ErrorResponse::new(ErrorCode::BadRequest, "the body broke off"),
+        _ => ErrorResponse::new(ErrorCode::BadRequest, "the body is incomplete"),
     })
 }
 

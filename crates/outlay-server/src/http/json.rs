@@ -36,7 +36,7 @@ pub(crate) fn read_free<T: DeserializeOwned>(
     if let Some(key) = records.iter().find(|key| strict.0[**key].is_array()) {
         return Err(ApiError::new(
             ErrorCode::BadRequest,
-            format!("/{key}: a list stands where an object belongs"),
+            format!("/{key}: expected an object, got a list"),
         )
         .at(format!("/{key}")));
     }
@@ -46,8 +46,11 @@ pub(crate) fn read_free<T: DeserializeOwned>(
 fn text(body: &[u8], depth: usize, is_free: bool) -> Result<&str, ApiError> {
     let text = std::str::from_utf8(body).map_err(|error| {
         let place = error.valid_up_to();
-        ApiError::new(ErrorCode::BadRequest, format!("the body is not UTF-8 from byte {place} on"))
-            .hint("JSON is always UTF-8")
+        ApiError::new(
+            ErrorCode::BadRequest,
+            format!("the body is not valid UTF-8 from byte {place} on"),
+        )
+        .hint("JSON must be encoded as UTF-8")
     })?;
     scan(text, depth, is_free)?;
     Ok(text)
@@ -79,7 +82,7 @@ fn scan(text: &str, most: usize, is_free: bool) -> Result<(), ApiError> {
                 if (depth == 0 && byte == b'[') || is_list_in_list {
                     return Err(ApiError::new(
                         ErrorCode::BadRequest,
-                        "a list stands where an object belongs",
+                        "expected an object, got a list",
                     ));
                 }
                 lists = lists << 1 | u128::from(byte == b'[');
@@ -87,7 +90,7 @@ fn scan(text: &str, most: usize, is_free: bool) -> Result<(), ApiError> {
                 if depth > most {
                     return Err(ApiError::new(
                         ErrorCode::TooLarge,
-                        format!("objects and lists go more than {most} deep"),
+                        format!("objects and lists are nested more than {most} levels deep"),
                     )
                     .hint("the limit is json_depth"));
                 }
@@ -103,7 +106,7 @@ fn scan(text: &str, most: usize, is_free: bool) -> Result<(), ApiError> {
     match before {
         Some(b'{') => Ok(()),
         None => Err(ApiError::new(ErrorCode::BadRequest, "the body is empty")
-            .hint("send a JSON object, {} at least")),
+            .hint("send a JSON object, at least {}")),
         Some(_) => Err(ApiError::new(ErrorCode::BadRequest, "the body is not a JSON object")),
     }
 }
@@ -114,7 +117,9 @@ fn explained(error: Option<serde_path_to_error::Error<serde_json::Error>>, text:
         // It was read this time: what is wrong comes after it.
         return match serde_json::from_str::<serde::de::IgnoredAny>(text) {
             Err(error) => malformed(&error),
-            Ok(_) => ApiError::new(ErrorCode::BadRequest, "the body cannot be understood"),
+            Ok(_) => {
+                ApiError::new(ErrorCode::BadRequest, "the body is not the expected JSON object")
+            }
         };
     };
     if error.inner().is_syntax() || error.inner().is_eof() {
@@ -130,7 +135,10 @@ fn malformed(error: &serde_json::Error) -> ApiError {
     let (line, column) = (error.line(), error.column());
     ApiError::new(
         ErrorCode::BadRequest,
-        format!("the body is not JSON: {} (line {line}, column {column})", without_place(error)),
+        format!(
+            "the body is not valid JSON: {} (line {line}, column {column})",
+            without_place(error)
+        ),
     )
 }
 
@@ -258,15 +266,15 @@ mod tests {
         let twice = r#"{"count": 1, "count": 2}"#;
         assert!(refused::<Ask>(twice).1.contains("duplicate field `count`"));
         assert!(refused::<Ask>(r#"{"cuont": 1}"#).1.contains("unknown field `cuont`"));
-        assert!(refused::<Ask>(r#"{"budget": NaN}"#).1.contains("not JSON"));
+        assert!(refused::<Ask>(r#"{"budget": NaN}"#).1.contains("not valid JSON"));
         assert!(refused::<Ask>(r#"{"budget": 1e400}"#).1.contains("out of range"));
         assert!(refused::<Ask>(r#"{"count": 1} x"#).1.contains("trailing"));
-        assert!(refused::<Ask>(r#"{"count": 1"#).1.contains("not JSON"));
-        assert!(refused::<Ask>("[1]").1.contains("a list stands where an object belongs"));
+        assert!(refused::<Ask>(r#"{"count": 1"#).1.contains("not valid JSON"));
+        assert!(refused::<Ask>("[1]").1.contains("expected an object, got a list"));
         assert!(
             refused::<Feedback>(r#"{"results": [["a", true]]}"#)
                 .1
-                .contains("a list stands where an object belongs")
+                .contains("expected an object, got a list")
         );
         assert!(refused::<Ask>("").1.contains("empty"));
         assert!(refused::<Ask>("7").1.contains("not a JSON object"));
@@ -297,7 +305,7 @@ mod tests {
         assert!(
             refused(r#"{"problem": {}, "guards": [1, 2, 3]}"#)
                 .detail
-                .contains("/guards: a list stands where an object belongs")
+                .contains("/guards: expected an object, got a list")
         );
         assert!(
             refused(r#"{"learner": "kl-ucb-plus"}"#).detail.contains("missing field `problem`")

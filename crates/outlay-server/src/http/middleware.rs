@@ -13,17 +13,21 @@ use std::time::{Duration, Instant};
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http_body_util::{BodyExt, LengthLimitError};
 use tower_http::request_id::{MakeRequestId, RequestId};
 
 use super::App;
+use super::access_log::{AccessEntry, ClientAddress, Identity};
 use super::auth::{RouteTable, authorize, check_media};
 use super::connection_limit::ConnectionPermit;
-use super::error::{ErrorResponse, write_body};
+use super::error::{ErrorResponse, Names, write_body};
 use super::extract::{Caller, path_part};
+use super::prefix::Placement;
+use super::trace_context::{TRACERESPONSE, TraceContext};
 use crate::error::{ApiError, ErrorCode};
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -65,8 +69,21 @@ pub(crate) async fn receive(
     request: Request,
     next: Next,
 ) -> Response {
+    let mut identity = Identity::default();
+    let mut response = handle(&state, path.as_ref(), request, next, &mut identity).await;
+    response.extensions_mut().insert(identity);
+    response
+}
+
+async fn handle(
+    state: &RouterState,
+    path: Option<&MatchedPath>,
+    request: Request,
+    next: Next,
+    identity: &mut Identity,
+) -> Response {
     let (mut parts, body) = request.into_parts();
-    let media = match admit(&state, path.as_ref(), &mut parts).await {
+    let media = match admit(state, path, &mut parts, identity).await {
         Ok(media) => media,
         Err(error) => return refuse(error, body, &state.app).await,
     };
@@ -90,19 +107,55 @@ async fn admit<'a>(
     state: &'a RouterState,
     path: Option<&MatchedPath>,
     parts: &mut Parts,
+    identity: &mut Identity,
 ) -> Result<Option<&'a str>, ErrorResponse> {
     check_head(parts, state.app.limits().header_bytes)?;
+    check_host_header(parts)?;
+    if parts.extensions.get() == Some(&Placement::Outside) {
+        return Err((state.otherwise)());
+    }
     let route = path.and_then(|path| state.routes.find(path.as_str()));
     let route = route.ok_or_else(state.otherwise)?;
     let operation = route.operation(&parts.method)?;
     let campaign = path_part(parts, "campaign").await?;
+    // Other texts are of no use in a log.
+    identity.campaign = campaign.clone().filter(|id| crate::service::check_id(id).is_ok());
     let caller: Caller =
-        authorize(&state.app, route, operation, campaign.as_deref(), &parts.headers).await?;
+        authorize(&state.app, route, operation, campaign.as_deref(), parts, identity).await?;
     if let Some(media) = &operation.media {
         check_media(&parts.headers, media)?;
     }
     parts.extensions.insert(caller);
     Ok(operation.media.as_deref())
+}
+
+/// HTTP/1.1 requires exactly one valid `Host`. hyper does not check it, and servers that disagree on
+/// the host of a request can be played off against each other.
+fn check_host_header(parts: &Parts) -> Result<(), ErrorResponse> {
+    let mut hosts = parts.headers.get_all(header::HOST).iter();
+    let detail = match (hosts.next(), hosts.next()) {
+        (None, _) if parts.version < Version::HTTP_11 => return Ok(()),
+        (None, _) => "the request has no Host header",
+        (Some(_), Some(_)) => "the request has more than one Host header",
+        (Some(host), None) if is_valid_host(host.as_bytes()) => return Ok(()),
+        (Some(_), None) => "the Host header is not a host name with an optional port",
+    };
+    let close = HeaderValue::from_static("close");
+    Err(ErrorResponse::new(ErrorCode::BadRequest, detail).with_header(header::CONNECTION, close))
+}
+
+fn is_valid_host(host: &[u8]) -> bool {
+    let Ok(authority) = Authority::try_from(host) else { return false };
+    let (text, name) = (authority.as_str(), authority.host());
+    let has_valid_port = match text.strip_prefix(name) {
+        Some("" | ":") => true,
+        Some(port) => port.strip_prefix(':').is_some_and(|port| {
+            port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok()
+        }),
+        // User information stands before the name.
+        None => false,
+    };
+    !name.is_empty() && has_valid_port
 }
 
 /// A refusal before the body was read. What is left of the body would be taken for the next
@@ -150,7 +203,7 @@ async fn read(body: Body, headers: &HeaderMap, app: &App) -> Result<Bytes, Error
     match tokio::time::timeout(patience, axum::body::to_bytes(body, most)).await {
         Ok(Ok(whole)) => Ok(whole),
         Ok(Err(error)) if is_length_limit(&error) => Err(body_too_large(app)),
-        Ok(Err(_)) => Err(ErrorResponse::new(ErrorCode::BadRequest, "the body broke off")),
+        Ok(Err(_)) => Err(ErrorResponse::new(ErrorCode::BadRequest, "the body is incomplete")),
         Err(_) => Err(ErrorResponse::new(
             ErrorCode::Timeout,
             format!("the body did not arrive within {} s", patience.as_secs_f64()),
@@ -168,46 +221,82 @@ pub(crate) fn body_too_large(app: &App) -> ErrorResponse {
     error.hint("the limit is body_bytes; send several requests").into()
 }
 
-/// Completes every answer and counts it.
+/// Completes every response, counts and logs it.
 pub(crate) async fn observe(
     State(state): State<RouterState>,
     request: Request,
     next: Next,
 ) -> Response {
-    let begun = Instant::now();
-    let id = request.extensions().get::<RequestId>().map(|id| id.header_value().clone());
-    let id = id.as_ref().and_then(|id| id.to_str().ok()).unwrap_or_default();
+    let (begun, app) = (Instant::now(), &state.app);
+    let extensions = request.extensions();
+    let request_id = extensions.get::<RequestId>().map(|id| id.header_value().clone());
+    let request_id = request_id.unwrap_or(HeaderValue::from_static(""));
     let method = known(request.method());
-    let path = request.extensions().get::<MatchedPath>();
+    let placement = extensions.get::<Placement>().copied().unwrap_or(Placement::Below);
+    let path = extensions.get::<MatchedPath>().filter(|_| placement == Placement::Below);
     let route = path.and_then(|path| state.routes.find(path.as_str()));
     let route = route.map(|route| Arc::clone(&route.path));
-    let mut response = next.run(request).await;
+    let client = extensions.get::<ClientAddress>().map(|client| client.0);
+    let trace = TraceContext::of(request.headers());
+    let trace = trace.or_else(|| app.observer.is_some().then(TraceContext::start));
+    let mut response = match placement {
+        Placement::Bare => to_prefix(app),
+        Placement::Below | Placement::Outside => next.run(request).await,
+    };
     let is_bare = response.extensions().get::<ApiError>().is_none();
     if is_bare && response.status() == StatusCode::SERVICE_UNAVAILABLE {
         response = too_late();
     }
-    let error = write_body(&mut response, id);
+    let names = Names { request_id: &request_id, trace, prefix: app.prefix.as_str() };
+    let error = write_body(&mut response, names);
     let (status, taken) = (response.status().as_u16(), begun.elapsed());
-    state.app.metrics.count_request(method, route.as_ref(), status, taken);
-    let (route, milliseconds) = (route.as_deref().unwrap_or("none"), taken.as_secs_f64() * 1e3);
+    app.metrics.count_request(method, route.as_ref(), status, taken);
     let code = error.as_ref().map_or("", |error| error.code.info().word);
-    if status >= 500 && is_first_this_second() {
-        let detail = error.as_ref().map_or("", |error| error.detail.as_str());
-        tracing::warn!(
-            request_id = id,
-            method,
-            route,
-            status,
-            milliseconds,
-            code,
-            detail,
-            "request failed"
-        );
-    } else {
-        tracing::debug!(request_id = id, method, route, status, milliseconds, code, "request");
+    let identity = response.extensions_mut().remove::<Identity>().unwrap_or_default();
+    let app = Arc::clone(app);
+    let entry = AccessEntry {
+        app: Arc::clone(&app),
+        begun,
+        method,
+        route,
+        status,
+        code,
+        identity,
+        client,
+        request_id,
+        trace,
+    };
+    if let Some(error) = &error {
+        app.refusals.note(&entry, error);
+        log_failure(&entry, error);
     }
-    set_headers(response.headers_mut(), state.app.has_tls);
-    response
+    set_headers(response.headers_mut(), app.has_tls);
+    if let Some(header) = trace.and_then(|trace| trace.header()) {
+        response.headers_mut().insert(TRACERESPONSE, header);
+    }
+    response.map(|body| entry.log_with(body))
+}
+
+fn log_failure(entry: &AccessEntry, error: &ApiError) {
+    if entry.status < 500 || !is_first_this_second() {
+        return;
+    }
+    tracing::warn!(
+        request_id = entry.request_id.to_str().unwrap_or_default(),
+        method = entry.method,
+        route = entry.route.as_deref().unwrap_or("none"),
+        status = entry.status,
+        code = entry.code,
+        detail = error.detail,
+        "request failed"
+    );
+}
+
+/// The dashboard's links are relative, so its address must end in a slash.
+fn to_prefix(app: &App) -> Response {
+    let location = HeaderValue::from_str(&format!("{}/", app.prefix.as_str()));
+    let location = location.unwrap_or(HeaderValue::from_static("/"));
+    (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, location)]).into_response()
 }
 
 /// The answer for a handler that has panicked. The panic hook has told what happened; the client
@@ -220,9 +309,9 @@ pub(crate) fn panicked(_: Box<dyn Any + Send>) -> Response {
 fn too_late() -> Response {
     let error = ApiError::new(
         ErrorCode::Busy,
-        "there was no answer in time; whether the request was carried out is not known",
+        "there was no response in time; the request may or may not have been carried out",
     )
-    .hint("send the same again: rounds with their Idempotency-Key, feedback as it is");
+    .hint("repeat the request: asks with their Idempotency-Key, reports unchanged");
     ErrorResponse::from(error).into_response()
 }
 
@@ -238,7 +327,7 @@ fn check_head(request: &Parts, most: usize) -> Result<(), ErrorResponse> {
     }
     let refused = ApiError::new(
         ErrorCode::HeadersTooLarge,
-        format!("address and headers have more than {most} bytes"),
+        format!("the request line and headers have more than {most} bytes"),
     );
     Err(refused.hint("the limit is header_bytes").into())
 }
@@ -333,5 +422,17 @@ mod tests {
             assert_eq!(request.headers().contains_key(REQUEST_ID), is_kept, "{given}");
         }
         assert_ne!(new_id(), new_id());
+    }
+
+    #[test]
+    fn a_host_is_a_name_or_address_with_an_optional_port() {
+        for host in ["a", "example.com:80", "127.0.0.1", "[::1]:7341", "[2001:db8::1]", "a:"] {
+            assert!(is_valid_host(host.as_bytes()), "{host}");
+        }
+        for host in
+            ["", " ", "a b", "user@a", "a:b", "a:70000", "a:-1", "a:+1", ":80", "a/b", "a,b:1:2"]
+        {
+            assert!(!is_valid_host(host.as_bytes()), "{host}");
+        }
     }
 }

@@ -4,28 +4,35 @@
 //! server -> router -> middleware (id, log, metrics, panics, token, body, time) -> handler -> service
 //! ```
 
+mod access_log;
 mod answers;
 mod auth;
 mod connection_limit;
 mod error;
 mod extract;
 mod handlers;
+mod head_timeout;
 mod json;
 mod middleware;
 mod parameters;
+mod prefix;
 mod rate_limit;
 mod router;
 mod server;
 mod tls;
+mod trace_context;
 mod write_timeout;
 
+pub use access_log::{RequestObserver, RequestSummary};
 pub use error::{Fault, ProblemDetails};
 pub use handlers::allocate::{AllocateAnswer, AllocateRequest, AllocatedTask};
 pub use handlers::feedback::{BulkTold, RefusedLine};
 pub use handlers::tokens::{NewToken, ScopeWord, TokenInfo, TokenList, TokenMade};
+pub use prefix::PathPrefix;
 pub use router::{description, openapi_json};
 pub use server::{Ending, Server, Settings, StartError};
 pub use tls::TlsFiles;
+pub use trace_context::TraceContext;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -36,6 +43,7 @@ use crate::limits::Limits;
 use crate::metrics::{Metrics, Shed};
 use crate::service::CampaignService;
 use crate::tokens::Tokens;
+use access_log::{PlainHttpWarning, RefusalLog};
 use answers::{Answers, Writer};
 use connection_limit::ConnectionLimit;
 use error::ErrorResponse;
@@ -48,10 +56,18 @@ pub(crate) struct App {
     pub(crate) tokens: Tokens,
     pub(crate) metrics: Metrics,
     pub(crate) connections: Arc<ConnectionLimit>,
-    /// No new requests are wanted: the service stops.
+    /// The service is about to stop, so `/readyz` fails.
     pub(crate) is_stopping: AtomicBool,
+    /// No more connections are accepted.
+    pub(crate) is_closing: AtomicBool,
     pub(crate) answers: Answers,
+    pub(crate) prefix: PathPrefix,
     rates: RateLimit,
+    refusals: RefusalLog,
+    access_log: bool,
+    observer: Option<Arc<dyn RequestObserver>>,
+    /// If tokens can be read on the way.
+    plain_http: Option<PlainHttpWarning>,
     description: Bytes,
     has_tls: bool,
 }
@@ -61,7 +77,7 @@ impl App {
         service: CampaignService,
         tokens: Tokens,
         metrics: Metrics,
-        has_tls: bool,
+        settings: &Settings,
     ) -> Self {
         let connections = ConnectionLimit::new(service.limits().connections);
         let rates = RateLimit::new(service.limits().requests_per_second);
@@ -72,10 +88,16 @@ impl App {
             metrics,
             connections,
             is_stopping: AtomicBool::new(false),
+            is_closing: AtomicBool::new(false),
             answers,
+            prefix: settings.prefix.clone(),
             rates,
-            description: openapi_json().into(),
-            has_tls,
+            refusals: RefusalLog::default(),
+            access_log: settings.access_log,
+            observer: settings.observer.clone(),
+            plain_http: settings.public_plain_address().map(PlainHttpWarning::start),
+            description: router::openapi_below(&settings.prefix).into(),
+            has_tls: settings.tls.is_some(),
         }
     }
 

@@ -12,6 +12,7 @@ use tower_http::compression::predicate::SizeAbove;
 use tower_http::request_id::{PropagateRequestIdLayer, SetRequestIdLayer};
 use tower_http::timeout::TimeoutLayer;
 use utoipa::OpenApi;
+use utoipa::openapi::Server;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -25,6 +26,7 @@ use super::handlers::{
 use super::middleware::{
     MakeId, REQUEST_ID, RouterState, drop_bad_request_id, observe, panicked, receive,
 };
+use super::prefix::PathPrefix;
 use crate::error::ErrorCode;
 
 /// Smaller answers are not worth compressing.
@@ -88,7 +90,16 @@ pub fn description() -> utoipa::openapi::OpenApi {
 /// The description of the API as `docs/reference/openapi.json` has it.
 #[must_use]
 pub fn openapi_json() -> String {
-    let mut text = description().to_pretty_json().unwrap_or_default();
+    openapi_below(&PathPrefix::default())
+}
+
+/// The description of the API for a service below a path.
+pub(crate) fn openapi_below(prefix: &PathPrefix) -> String {
+    let mut api = description();
+    if !prefix.as_str().is_empty() {
+        api.servers = Some(vec![Server::new(prefix.as_str())]);
+    }
+    let mut text = api.to_pretty_json().unwrap_or_default();
     text.push('\n');
     text
 }
@@ -118,11 +129,11 @@ pub(crate) fn reserve(app: Arc<App>) -> Router {
 }
 
 fn no_route() -> ErrorResponse {
-    ErrorResponse::new(ErrorCode::NoRoute, "nothing is at this address")
+    ErrorResponse::new(ErrorCode::NoRoute, "the service has no such path")
 }
 
 fn no_connection() -> ErrorResponse {
-    let detail = "all connections are taken, and every one has a request under way";
+    let detail = "all connections are in use by requests in progress";
     let close = HeaderValue::from_static("close");
     ErrorResponse::new(ErrorCode::Busy, detail).with_header(header::CONNECTION, close)
 }

@@ -16,7 +16,7 @@ use axum::http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -24,8 +24,11 @@ use tokio::runtime::Runtime;
 use tokio::time::MissedTickBehavior;
 use tokio_rustls::TlsAcceptor;
 
+use super::access_log::{ClientAddress, RequestObserver};
 use super::connection_limit::{CloseReason, ConnectionLimit, ConnectionPermit};
-use super::tls::{TlsFiles, acceptor};
+use super::head_timeout::{HeadTimeout, HeadTimer};
+use super::prefix::PathPrefix;
+use super::tls::{CertificateFiles, TlsFiles, acceptor};
 use super::write_timeout::{TimedStream, WriteTimeout};
 use super::{App, router};
 use crate::limits::Limits;
@@ -61,9 +64,38 @@ pub struct Settings {
     pub tls: Option<TlsFiles>,
     /// Whether figures may name campaigns: as many time series as there are campaigns.
     pub campaign_metrics: bool,
+    /// Whether every request is logged.
+    pub access_log: bool,
+    /// The path below which everything is served.
+    pub prefix: PathPrefix,
+    /// When told to stop, the service reports that it is not ready and keeps serving for this long.
+    pub drain: Duration,
+    /// Receives every request that was answered.
+    pub observer: Option<Arc<dyn RequestObserver>>,
 }
 
 impl Settings {
+    /// The defaults, on this address.
+    #[must_use]
+    pub fn new(listen: SocketAddr) -> Self {
+        Self {
+            listen,
+            metrics: None,
+            tls: None,
+            campaign_metrics: false,
+            access_log: true,
+            prefix: PathPrefix::default(),
+            drain: Duration::ZERO,
+            observer: None,
+        }
+    }
+
+    /// An address at which others could read tokens on the way.
+    pub(crate) fn public_plain_address(&self) -> Option<SocketAddr> {
+        let addresses = [Some(self.listen), self.metrics].into_iter().flatten();
+        addresses.filter(|_| self.tls.is_none()).find(|address| !address.ip().is_loopback())
+    }
+
     /// What can be said before a store is opened, which may make one. `has_tokens`: whether there
     /// may be any.
     ///
@@ -109,7 +141,8 @@ pub struct Server {
     app: Arc<App>,
     listener: TcpListener,
     metrics: Option<TcpListener>,
-    tls: Option<TlsAcceptor>,
+    tls: Option<(TlsAcceptor, Arc<CertificateFiles>)>,
+    drain: Duration,
     health: HealthRuntime,
 }
 
@@ -161,6 +194,7 @@ struct ConnectionParts {
     router: Router,
     builder: http1::Builder,
     tls: Option<TlsAcceptor>,
+    prefix: PathPrefix,
     limits: Limits,
 }
 
@@ -169,14 +203,14 @@ impl Entrance {
         connections: Arc<ConnectionLimit>,
         router: Router,
         tls: Option<TlsAcceptor>,
+        prefix: PathPrefix,
         limits: &Limits,
     ) -> Self {
         let mut builder = http1::Builder::new();
         builder
-            .timer(TokioTimer::new())
             .header_read_timeout(limits.header_timeout)
             .max_header_size(limits.header_bytes.saturating_mul(HEAD_ROOM));
-        let parts = ConnectionParts { router, builder, tls, limits: limits.clone() };
+        let parts = ConnectionParts { router, builder, tls, prefix, limits: limits.clone() };
         Self { connections, parts: Arc::new(parts) }
     }
 
@@ -242,8 +276,8 @@ impl Server {
         let health = HealthRuntime::start()
             .map_err(|error| StartError(format!("cannot start a thread: {error}")))?;
         let metrics = Metrics::new(service.clone(), settings.campaign_metrics);
-        let app = Arc::new(App::new(service, tokens, metrics, tls.is_some()));
-        Ok(Self { app, listener, metrics: metrics_listener, tls, health })
+        let app = Arc::new(App::new(service, tokens, metrics, settings));
+        Ok(Self { app, listener, metrics: metrics_listener, tls, drain: settings.drain, health })
     }
 
     /// Where it listens.
@@ -272,16 +306,22 @@ impl Server {
     pub async fn run(mut self, stop: impl Future<Output = ()>) -> Ending {
         let app = Arc::clone(&self.app);
         let tokens = tokio::spawn(keep_tokens_fresh(Arc::clone(&app)));
+        if let Some((_, files)) = &self.tls {
+            self.health.spawn(Arc::clone(files).keep_fresh());
+        }
         let metrics = self.metrics.take();
-        let entrance = |connections, router| {
-            Entrance::new(connections, router, self.tls.clone(), app.limits())
+        let entrance = |connections, router, prefix| {
+            let tls = self.tls.as_ref().map(|(tls, _)| tls.clone());
+            Entrance::new(connections, router, tls, prefix, app.limits())
         };
         let main = router::main(Arc::clone(&app), metrics.is_none());
-        let main = entrance(Arc::clone(&app.connections), main);
+        let main = entrance(Arc::clone(&app.connections), main, app.prefix.clone());
         let reserve = router::reserve(Arc::clone(&app));
-        let reserve = entrance(ConnectionLimit::new(RESERVED_CONNECTIONS), reserve);
+        let reserved = ConnectionLimit::new(RESERVED_CONNECTIONS);
+        let reserve = entrance(reserved, reserve, app.prefix.clone());
         let operations = router::operations(Arc::clone(&app));
-        let operations = entrance(ConnectionLimit::new(METRICS_CONNECTIONS), operations);
+        let scrapers = ConnectionLimit::new(METRICS_CONNECTIONS);
+        let operations = entrance(scrapers, operations, PathPrefix::default());
         let limits =
             [&main, &reserve, &operations].map(|entrance| Arc::clone(&entrance.connections));
         if let Some(listener) = metrics {
@@ -289,13 +329,22 @@ impl Server {
         }
         let mut stop = pin!(stop);
         let mut failed = pin!(fails(&app.service));
-        let ending = tokio::select! {
+        let mut ending = tokio::select! {
             biased;
             what = &mut failed => Ending::StoreFailed(what),
             () = &mut stop => Ending::Stopped,
             never = self.accept_all(&main, &reserve) => match never {},
         };
         app.is_stopping.store(true, Ordering::SeqCst);
+        if ending == Ending::Stopped && !self.drain.is_zero() {
+            tokio::select! {
+                biased;
+                what = &mut failed => ending = Ending::StoreFailed(what),
+                () = tokio::time::sleep(self.drain) => {}
+                never = self.accept_all(&main, &reserve) => match never {},
+            }
+        }
+        app.is_closing.store(true, Ordering::SeqCst);
         // Nobody can connect any more.
         let Self { listener, health, .. } = self;
         drop((listener, main, reserve));
@@ -354,7 +403,7 @@ impl Server {
         let app = Arc::clone(&self.app);
         self.health.spawn(async move {
             let Ok(listener) = TcpListener::from_std(listener) else { return };
-            while !app.is_stopping.load(Ordering::SeqCst) {
+            while !app.is_closing.load(Ordering::SeqCst) {
                 let stream = tokio::select! {
                     stream = accept(&listener) => stream,
                     () = tokio::time::sleep(WATCH) => continue,
@@ -396,8 +445,9 @@ async fn serve_connection(
     parts: Arc<ConnectionParts>,
 ) {
     let permit = Arc::new(permit);
+    let client = stream.peer_addr().ok().map(ClientAddress);
     match &parts.tls {
-        None => serve_http1(stream, &permit, &parts).await,
+        None => serve_http1(stream, client, &permit, &parts).await,
         Some(tls) => {
             let handshake = tokio::time::timeout(parts.limits.header_timeout, tls.accept(stream));
             let accepted = tokio::select! {
@@ -405,7 +455,7 @@ async fn serve_connection(
                 _ = permit.closed() => return,
             };
             match accepted {
-                Ok(Ok(stream)) => serve_http1(stream, &permit, &parts).await,
+                Ok(Ok(stream)) => serve_http1(stream, client, &permit, &parts).await,
                 Ok(Err(error)) => tracing::debug!(%error, "no TLS"),
                 Err(_) => tracing::debug!("no TLS in time"),
             }
@@ -416,17 +466,27 @@ async fn serve_connection(
 /// Answers requests of one connection until it ends.
 async fn serve_http1<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
+    client: Option<ClientAddress>,
     permit: &Arc<ConnectionPermit>,
     parts: &ConnectionParts,
 ) {
     let router = TowerToHyperService::new(parts.router.clone());
     let service = service_fn(|mut request: Request<Incoming>| {
-        request.extensions_mut().insert(Arc::clone(permit));
+        let placement = parts.prefix.strip(request.uri_mut());
+        let extensions = request.extensions_mut();
+        extensions.insert(placement);
+        extensions.insert(Arc::clone(permit));
+        if let Some(client) = client {
+            extensions.insert(client);
+        }
         router.call(request)
     });
     let (write_timeout, limits) = (WriteTimeout::new(), &parts.limits);
-    let stream = TimedStream { stream, write_timeout: &write_timeout };
-    let mut connection = pin!(parts.builder.serve_connection(TokioIo::new(stream), service));
+    let head_timeout = HeadTimeout::new(limits);
+    let stream = TimedStream { stream, write_timeout: &write_timeout, head_timeout: &head_timeout };
+    let mut builder = parts.builder.clone();
+    builder.timer(HeadTimer(Arc::clone(&head_timeout)));
+    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
     let mut polls = tokio::time::interval((limits.unread_timeout / DEADLINE_POLLS).max(WATCH));
     polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::head_timeout::HeadTimeout;
+
 /// Since when a client has taken nothing of what waits for it.
 #[derive(Debug)]
 pub(crate) struct WriteTimeout {
@@ -48,6 +50,7 @@ impl WriteTimeout {
 pub(crate) struct TimedStream<'a, S> {
     pub(crate) stream: S,
     pub(crate) write_timeout: &'a WriteTimeout,
+    pub(crate) head_timeout: &'a HeadTimeout,
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for TimedStream<'_, S> {
@@ -56,7 +59,12 @@ impl<S: AsyncRead + Unpin> AsyncRead for TimedStream<'_, S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if buffer.filled().len() > before {
+            self.head_timeout.note_bytes();
+        }
+        read
     }
 }
 

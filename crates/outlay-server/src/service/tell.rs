@@ -97,7 +97,7 @@ impl CampaignService {
         let cached = self.cached(id).await?;
         let shapes::Correction { task, completed, reward, why } = correction;
         if why.trim().is_empty() || why.len() > MOST_REASON_BYTES {
-            let detail = format!("why: say why in 1 to {MOST_REASON_BYTES} bytes");
+            let detail = format!("why: expected a reason of 1 to {MOST_REASON_BYTES} bytes");
             return Err(ApiError::new(ErrorCode::BadFeedback, detail).at("/why"));
         }
         let row = self.split(&cached, round).await?;
@@ -121,10 +121,12 @@ impl CampaignService {
                 Err(ApiError::new(ErrorCode::Internal, format!("the store answered {done:?}")))
             }
             Err(Refusal::NothingToCorrect) => {
-                let detail =
-                    format!("nothing was told of task {} in round {round}", cached.spec.name(task));
+                let detail = format!(
+                    "no outcome of task {} was reported for round {round}",
+                    cached.spec.name(task)
+                );
                 Err(ApiError::new(ErrorCode::NothingToCorrect, detail)
-                    .hint("tell it with PUT …/feedback"))
+                    .hint("report it with PUT …/feedback"))
             }
             Err(refusal) => Err(unexpected(&refusal)),
         }
@@ -148,7 +150,7 @@ impl CampaignService {
         if ended.is_some_and(|ended| now >= ended.saturating_add(GRACE)) {
             return Err(ApiError::new(
                 ErrorCode::CampaignClosed,
-                format!("campaign {} is closed, and takes nothing more", cached.id),
+                format!("campaign {} is closed and no longer accepts reports", cached.id),
             ));
         }
         let row = match known {
@@ -177,7 +179,7 @@ impl CampaignService {
     }
 }
 
-/// A task is told of once a report.
+/// A report has one outcome per task at most.
 fn check_once(cached: &CachedCampaign, items: &[Item]) -> Result<(), ApiError> {
     if items.is_sorted_by(|one, next| one.task < next.task) {
         return Ok(());
@@ -189,7 +191,7 @@ fn check_once(cached: &CachedCampaign, items: &[Item]) -> Result<(), ApiError> {
         None => Ok(()),
         Some(pair) => {
             let detail =
-                format!("task {} is told of twice in one report", cached.spec.name(pair[0].0));
+                format!("task {} appears twice in the report", cached.spec.name(pair[0].0));
             Err(ApiError::new(ErrorCode::BadFeedback, detail)
                 .at(format!("/results/{}/task", pair[1].1)))
         }
@@ -221,13 +223,13 @@ fn outcome(
         (true, Some(reward)) => {
             refused(format!("the reward of a success is between 0 and {most}, not {reward}"))
         }
-        (true, None) => refused("a success must say its reward".to_owned()),
+        (true, None) => refused("the reward of a success is missing".to_owned()),
         (false, None) => Ok((place, Outcome { completed: false, reward: 0 })),
         // A zero there says nothing.
         (false, Some(0.0)) => Ok((place, Outcome { completed: false, reward: 0 })),
-        (false, Some(reward)) => {
-            refused(format!("a failure shows no reward, but {reward} was told; was it a success?"))
-        }
+        (false, Some(reward)) => refused(format!(
+            "a failure has no reward, but {reward} was reported; was it a success?"
+        )),
     }
 }
 
@@ -248,10 +250,12 @@ fn told(
         Ok(done) => Err(ApiError::new(ErrorCode::Internal, format!("the store answered {done:?}"))),
         Err(Refusal::Conflict { task, stored }) => {
             let stored = views::result(&cached.spec, task, stored);
-            let detail =
-                format!("something else was told of task {} in this round before", stored.task);
+            let detail = format!(
+                "a different outcome of task {} was already reported for this round",
+                stored.task
+            );
             let refused = ApiError::new(ErrorCode::Conflict, detail)
-                .hint("nothing of the report was taken; what was wrong can be corrected");
+                .hint("nothing of the report was recorded; POST …/corrections corrects an earlier outcome");
             Err(ApiError { stored: serde_json::to_value(stored).ok().map(Box::new), ..refused })
         }
         Err(refusal) => Err(unexpected(&refusal)),

@@ -253,5 +253,5 @@ pub(super) fn event(spec: &CampaignSpec, event: Event) -> EventEntry {
             why,
         },
     };
-    EventEntry { seq: event.seq, at: rfc3339(event.at), token: event.token, what }
+    EventEntry { seq: event.seq, at: rfc3339(event.at), token: event.token, token_name: None, what }
 }

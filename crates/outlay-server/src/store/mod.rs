@@ -10,6 +10,7 @@
 
 mod command;
 mod memory;
+mod metrics;
 mod postgres;
 mod record;
 mod sqlite;
@@ -19,6 +20,7 @@ pub use command::{
     TokenRevocation, TokenUse,
 };
 pub use memory::MemoryStore;
+pub use metrics::{PoolMetrics, StoreMetrics};
 pub use postgres::{PostgresOptions, PostgresStore, Slots};
 pub use record::{
     CampaignRow, CampaignSnapshot, CampaignStatus, Event, EventKind, Outcome, RoundRow, Split,
@@ -153,6 +155,11 @@ pub trait Store: Send + Sync + std::fmt::Debug {
 
     /// Whether it can be written to.
     fn health(&self) -> Result<(), StoreError>;
+
+    /// Sizes and connections, for metrics. Blocks; what cannot be determined is absent.
+    fn metrics(&self) -> StoreMetrics {
+        StoreMetrics::default()
+    }
 
     /// Marks the store as incomplete, durably: it cannot be opened until
     /// [`end_import`](Self::end_import) removes the mark.

@@ -224,8 +224,10 @@ pub struct TokenRow {
     pub hash: [u8; 32],
     /// What it allows, as words: `read`, `decide`, `report`, `admin`.
     pub scopes: Vec<String>,
-    /// The one campaign that it is good for; absent: all.
+    /// The campaign that it is restricted to, or a prefix of ids followed by `*`; absent: all.
     pub campaign: Option<String>,
+    /// Name for people; absent if it was created without one.
+    pub name: Option<String>,
     /// When it was made.
     pub created_at: Millis,
     /// From then on it is not good; absent: for ever.

@@ -271,6 +271,27 @@ async function tokens() {
   console.log("ok: a token is asked for, is kept to what it allows, and forgotten");
 }
 
+/** Behind a proxy that shares its host among services. The page under watch may ask for nothing outside its path. */
+async function belowPath() {
+  const below = await serve(`${data}/below`, "127.0.0.1:0", ["--prefix", "/tools/outlay"]);
+  assert.match(below.base, /\/tools\/outlay$/);
+  const watch = await open(browser, below.base);
+  const { page } = watch;
+  await page.goto(below.base);
+  await seen(page.getByRole("heading", { name: "No campaign yet" }));
+  const command = await page.locator("pre").textContent();
+  execFileSync("bash", ["-c", `set -e; ${command} --fail --silent --show-error -o /dev/null`], { stdio: "inherit" });
+  await page.getByRole("link", { name: "first", exact: true }).click({ timeout: PATIENCE });
+  await seen(page.getByRole("heading", { level: 1, name: "first" }));
+  await page.getByRole("button", { name: "Pause" }).click();
+  await seen(page.locator(".title .badge.paused"));
+  assert.equal((await fetch(new URL(await page.getByRole("link", { name: "API description" }).getAttribute("href"), page.url()))).status, 200);
+  assert.deepEqual(watch.faults, []);
+  await watch.context.close();
+  await below.stop();
+  console.log("ok: below a path");
+}
+
 let code = 0;
 try {
   await watched("the first run shows a command that works", firstRun);
@@ -287,6 +308,7 @@ try {
   for (const [name, options] of Object.entries(SIZES)) await watched(`in ${name}`, (watch) => picture(name, watch), options);
   await watched("a campaign that is not there yet", missing);
   await watched("the service goes away and comes back", comesBack);
+  await belowPath();
   await policyHolds();
   await tokens();
   await awkward.all(browser, data);

@@ -10,8 +10,8 @@ process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 
 /** Starts `outlay serve` on a folder; resolves when it has printed its address. */
-export async function serve(folder, listen = "127.0.0.1:0") {
-  const child = spawn(outlay, ["serve", "--data", folder, "--listen", listen, "--quiet", "--log", "warn"], { stdio: ["ignore", "pipe", "inherit"] });
+export async function serve(folder, listen = "127.0.0.1:0", more = []) {
+  const child = spawn(outlay, ["serve", "--data", folder, "--listen", listen, "--quiet", "--log", "warn", ...more], { stdio: ["ignore", "pipe", "inherit"] });
   running.add(child);
   const ended = new Promise((resolve) => child.once("exit", resolve));
   ended.then(() => running.delete(child));

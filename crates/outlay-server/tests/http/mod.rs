@@ -7,9 +7,11 @@ mod hostile;
 mod isolation;
 mod metrics;
 mod openapi;
+mod operations;
 mod same_learner;
 mod stopping;
 mod tables;
+mod tls;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -37,15 +39,10 @@ impl Running {
     }
 
     pub(crate) fn with(store: Arc<dyn Store>, limits: Limits) -> Self {
-        Self::with_settings(store, limits, None)
+        Self::with_settings(store, limits, local_settings())
     }
 
-    /// With the figures at an address of their own, if there is one.
-    pub(crate) fn with_settings(
-        store: Arc<dyn Store>,
-        limits: Limits,
-        metrics: Option<SocketAddr>,
-    ) -> Self {
+    pub(crate) fn with_settings(store: Arc<dyn Store>, limits: Limits, settings: Settings) -> Self {
         let (stop, stopped) = oneshot::channel::<()>();
         let (tell, told) = std::sync::mpsc::channel();
         let ended = std::thread::spawn(move || {
@@ -56,12 +53,6 @@ impl Running {
                 .build()
                 .unwrap();
             runtime.block_on(async move {
-                let settings = Settings {
-                    listen: "127.0.0.1:0".parse().unwrap(),
-                    metrics,
-                    tls: None,
-                    campaign_metrics: true,
-                };
                 let server = Server::bind(service, &settings).await.unwrap();
                 tell.send((server.address().unwrap(), server.metrics_address().unwrap())).unwrap();
                 let told = async {
@@ -102,6 +93,11 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// On a free port of this machine.
+pub(crate) fn local_settings() -> Settings {
+    Settings { campaign_metrics: true, ..Settings::new("127.0.0.1:0".parse().unwrap()) }
 }
 
 /// A campaign of two tasks: a success of `a` is likely.

@@ -101,12 +101,7 @@ fn nobody_else_is_served_without_tokens() {
         Limits::default(),
     )
     .unwrap();
-    let settings = Settings {
-        listen: "0.0.0.0:0".parse().unwrap(),
-        metrics: None,
-        tls: None,
-        campaign_metrics: false,
-    };
+    let settings = Settings::new("0.0.0.0:0".parse().unwrap());
     let refused = runtime.block_on(Server::bind(service, &settings)).unwrap_err();
     assert!(refused.to_string().contains("outlay token create"), "{refused}");
 }

@@ -37,7 +37,7 @@ fn a_file_of_the_first_form_is_read_as_it_is() {
 fn a_file_of_the_first_form_is_brought_to_the_present_one_and_goes_on() {
     let place = first_form();
     let store = SqliteStore::open(place.path(), &any_file_system()).unwrap();
-    assert_eq!((store.mark().unwrap().form, store.verify().unwrap().faults), (2, Vec::new()));
+    assert_eq!((store.mark().unwrap().form, store.verify().unwrap().faults), (3, Vec::new()));
     assert_eq!(exported(&store), EXPORT);
     let id = store.tokens().unwrap()[0].id.clone();
     one(&store, Command::UseToken(TokenUse { id, at: 7 })).unwrap();
@@ -55,7 +55,7 @@ fn a_backup_of_the_first_form_comes_back_in_the_present_one() {
     let data = folder();
     restore(&copy, data.path(), &any_file_system()).unwrap();
     let store = SqliteStore::open(data.path(), &any_file_system()).unwrap();
-    assert_eq!((store.mark().unwrap().form, exported(&store)), (2, EXPORT.to_owned()));
+    assert_eq!((store.mark().unwrap().form, exported(&store)), (3, EXPORT.to_owned()));
 }
 
 #[test]

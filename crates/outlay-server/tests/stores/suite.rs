@@ -649,6 +649,7 @@ fn tokens_are_kept(place: &Place) {
     let full = TokenRow {
         scopes: vec!["admin".into()],
         campaign: Some("c".into()),
+        name: Some("ci".into()),
         expires_at: Some(99),
         hash: std::array::from_fn(|place| place as u8),
         ..token("b")

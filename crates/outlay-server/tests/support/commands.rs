@@ -120,6 +120,7 @@ pub(crate) fn token(id: &str) -> TokenRow {
         hash: [7; 32],
         scopes: vec!["read".into(), "decide".into()],
         campaign: None,
+        name: None,
         created_at: 10,
         expires_at: None,
         revoked_at: None,

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use outlay_server::store::{
     CampaignRow, Command, Done, Event, MemoryStore, Millis, Refusal, RoundRow, SplitRow, Standing,
-    Store, StoreError, TokenRow, UsedKey, Verified,
+    Store, StoreError, StoreMetrics, TokenRow, UsedKey, Verified,
 };
 
 type Apply = dyn Fn(&MemoryStore, &[Command]) -> Applied + Send + Sync;
@@ -18,6 +18,7 @@ pub(crate) struct Wrapped {
     is_shared: bool,
     apply: Box<Apply>,
     before_events: Box<dyn Fn() + Send + Sync>,
+    metrics: StoreMetrics,
 }
 
 impl Wrapped {
@@ -30,6 +31,7 @@ impl Wrapped {
             is_shared,
             apply: Box::new(apply),
             before_events: Box::new(|| ()),
+            metrics: StoreMetrics::default(),
         }
     }
 }
@@ -38,6 +40,10 @@ impl Wrapped {
     /// Calls this before events are read.
     pub(crate) fn before_events(self, before: impl Fn() + Send + Sync + 'static) -> Self {
         Self { before_events: Box::new(before), ..self }
+    }
+
+    pub(crate) fn with_metrics(self, metrics: StoreMetrics) -> Self {
+        Self { metrics, ..self }
     }
 }
 
@@ -112,6 +118,10 @@ impl Store for Wrapped {
 
     fn verify(&self) -> Result<Verified, StoreError> {
         self.inner.verify()
+    }
+
+    fn metrics(&self) -> StoreMetrics {
+        self.metrics.clone()
     }
 
     fn health(&self) -> Result<(), StoreError> {

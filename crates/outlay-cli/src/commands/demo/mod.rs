@@ -62,7 +62,7 @@ async fn serve(
     let limits = Limits { drain_timeout: Duration::from_secs(1), ..Limits::default() };
     let service = CampaignService::open(Arc::new(store), Arc::new(SystemClock), limits)?;
     let settings =
-        Settings { listen: arguments.listen, metrics: None, tls: None, campaign_metrics: true };
+        Settings { campaign_metrics: true, access_log: false, ..Settings::new(arguments.listen) };
     let server = Server::bind(service.clone(), &settings).await?;
     let address = server.address()?;
     let client = Client::begin(service, CAMPAIGN).await?;

@@ -2,15 +2,19 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use outlay_server::http::PathPrefix;
 use outlay_server::limits::Limits;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use crate::args::{LogFormat, LogLevel, ServeArgs, StoreArgs};
+use crate::args::{LogFormat, LogLevel, ServeArgs, StoreArgs, Switch};
 use crate::failure::Failure;
 
 const DEFAULT_PORT: u16 = 7341;
+/// A longer drain is a mistake: supervisors kill a process that does not stop.
+const MAX_DRAIN: Duration = Duration::from_secs(3600);
 /// Environment variables that set a key, and those that set a limit.
 const KEY_PREFIX: &str = "OUTLAY_";
 const LIMIT_PREFIX: &str = "OUTLAY_LIMIT_";
@@ -32,6 +36,10 @@ pub(super) struct Config {
     pub(super) tls_key: Option<PathBuf>,
     pub(super) log: LogLevel,
     pub(super) log_format: LogFormat,
+    pub(super) access_log: Switch,
+    prefix: String,
+    #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
+    pub(super) drain: Duration,
     pub(super) campaign_metrics: bool,
     pub(super) limits: Limits,
 }
@@ -49,6 +57,9 @@ impl Default for Config {
             tls_key: None,
             log: LogLevel::Info,
             log_format: LogFormat::Text,
+            access_log: Switch::On,
+            prefix: String::new(),
+            drain: Duration::ZERO,
             campaign_metrics: false,
             limits: Limits::default(),
         }
@@ -95,6 +106,11 @@ impl Config {
         }
         self.log = arguments.log.unwrap_or(self.log);
         self.log_format = arguments.log_format.unwrap_or(self.log_format);
+        self.access_log = arguments.access_log.unwrap_or(self.access_log);
+        if let Some(prefix) = &arguments.prefix {
+            self.prefix = prefix.as_str().to_owned();
+        }
+        self.drain = arguments.drain.unwrap_or(self.drain);
         self.campaign_metrics |= arguments.campaign_metrics;
         let limits = &mut self.limits;
         limits.requests_per_second = arguments.rate.unwrap_or(limits.requests_per_second);
@@ -109,7 +125,17 @@ impl Config {
         if self.tls_cert.is_some() != self.tls_key.is_some() {
             return Err(Failure("configuration: tls_cert and tls_key belong together".into()));
         }
+        if self.drain > MAX_DRAIN {
+            let given = self.drain;
+            return Err(Failure(format!("configuration: drain is {given:?}; expected at most 1h")));
+        }
+        self.prefix()?;
         Ok(self.limits.check()?)
+    }
+
+    /// The path below which everything is served.
+    pub(super) fn prefix(&self) -> Result<PathPrefix, Failure> {
+        self.prefix.parse().map_err(|error| Failure(format!("configuration: prefix: {error}")))
     }
 
     /// The store that is selected.
@@ -157,6 +183,9 @@ impl Layers {
             "tls_key",
             "log",
             "log_format",
+            "access_log",
+            "prefix",
+            "drain",
             "campaign_metrics",
         ];
         // In the order of their names, so that messages do not depend on the order of the process.
@@ -254,12 +283,17 @@ mod tests {
             ("OUTLAY_LIMIT_OPEN_ROUNDS", "77"),
             ("OUTLAY_LIMIT_BODY_TIMEOUT", "2m"),
             ("OUTLAY_MEMORY", "true"),
+            ("OUTLAY_ACCESS_LOG", "off"),
+            ("OUTLAY_PREFIX", "/outlay/"),
+            ("OUTLAY_DRAIN", "5s"),
             ("OUTLAY_TOKEN", "something else"),
         ])
         .unwrap();
         assert_eq!(config.listen.port(), 9);
         assert_eq!((config.limits.tasks, config.limits.open_rounds), (5, 77));
         assert_eq!(config.limits.body_timeout.as_secs(), 120);
+        assert_eq!((config.access_log, config.drain.as_secs()), (Switch::Off, 5));
+        assert_eq!(config.prefix().unwrap().as_str(), "/outlay");
         assert!(config.memory && config.data.is_none(), "one store at a time");
     }
 
@@ -278,6 +312,10 @@ mod tests {
             message("OUTLAY_LISTEN", "here").starts_with("environment variable OUTLAY_LISTEN: ")
         );
         assert!(message("OUTLAY_LOG", "loud").contains("unknown variant `loud`"));
+        assert!(message("OUTLAY_DRAIN", "soon").starts_with("environment variable OUTLAY_DRAIN: "));
+        let invalid = Config { prefix: "outlay".into(), ..Config::default() };
+        let message = invalid.check().unwrap_err().0;
+        assert!(message.starts_with("configuration: prefix: `outlay` is not a path"), "{message}");
     }
 
     #[test]

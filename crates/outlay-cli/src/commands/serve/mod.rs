@@ -2,30 +2,41 @@
 
 mod config;
 mod log;
+#[cfg(feature = "otel")]
+mod otel;
 mod signals;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use outlay_server::clock::SystemClock;
+#[cfg(feature = "otel")]
+use outlay_server::http::RequestObserver;
 use outlay_server::http::{Ending as ServerEnding, Server, Settings, TlsFiles};
 use outlay_server::service::CampaignService;
 
 use self::config::Config;
-use crate::args::{LogFormat, ServeArgs};
+use crate::args::{LogFormat, ServeArgs, Switch};
 use crate::failure::Failure;
 use crate::input::store;
 use crate::output::console;
 use crate::output::{CommandOutput, Ending};
+
+/// Certificate and key are read again this often.
+const TLS_RELOAD_EVERY: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(arguments: &ServeArgs, quiet: bool) -> Result<CommandOutput, Failure> {
     let config = Config::load(arguments)?;
     if arguments.print_config {
         return Ok(CommandOutput::new(config.to_toml()?));
     }
-    log::start(config.log, config.log_format);
+    let _log = log::start(config.log, config.log_format);
+    #[cfg(feature = "otel")]
+    let spans = otel::Spans::start()?;
     let settings = Settings {
-        listen: config.listen,
+        #[cfg(feature = "otel")]
+        observer: spans.clone().map(|spans| spans as Arc<dyn RequestObserver>),
         metrics: config.metrics,
         tls: config
             .tls_cert
@@ -33,6 +44,10 @@ pub(crate) fn run(arguments: &ServeArgs, quiet: bool) -> Result<CommandOutput, F
             .zip(config.tls_key.as_ref())
             .map(|(certificate, key)| tls(certificate, key)),
         campaign_metrics: config.campaign_metrics,
+        access_log: config.access_log == Switch::On,
+        prefix: config.prefix()?,
+        drain: config.drain,
+        ..Settings::new(config.listen)
     };
     settings.check(store::may_have_tokens(&config.store()))?;
     let store = store::open(&config.store(), config.any_file_system)?;
@@ -46,7 +61,7 @@ pub(crate) fn run(arguments: &ServeArgs, quiet: bool) -> Result<CommandOutput, F
         let server = Server::bind(service, &settings).await?;
         let scheme = if settings.tls.is_some() { "https" } else { "http" };
         let address = server.address()?;
-        console::announce(&format!("{scheme}://{address}"))?;
+        console::announce(&format!("{scheme}://{address}{}", settings.prefix.as_str()))?;
         // With JSON logs, standard error contains nothing but log lines.
         let remark = |text: &str| match config.log_format {
             LogFormat::Json => tracing::info!("{text}"),
@@ -69,6 +84,10 @@ pub(crate) fn run(arguments: &ServeArgs, quiet: bool) -> Result<CommandOutput, F
         };
         Ok::<_, Failure>(server.run(stop).await)
     })?;
+    #[cfg(feature = "otel")]
+    if let Some(spans) = spans {
+        spans.shutdown();
+    }
     // The drain timeout is over; a thread that waits for the database must not delay the exit.
     runtime.shutdown_background();
     match ending {
@@ -97,5 +116,6 @@ fn notify(state: sd_notify::NotifyState<'_>) {
 }
 
 fn tls(certificate: &Path, key: &Path) -> TlsFiles {
-    TlsFiles { certificate: certificate.to_owned(), key: key.to_owned() }
+    let (certificate, key) = (certificate.to_owned(), key.to_owned());
+    TlsFiles { certificate, key, reload_every: TLS_RELOAD_EVERY }
 }

@@ -158,7 +158,7 @@ fn values(
         let name = problem.tasks()[position].name();
         let refused = ApiError::new(
             ErrorCode::BadProblem,
-            format!("nothing says what a success of {name} is worth"),
+            format!("the value of a success of {name} is missing"),
         );
         return Err(refused
             .at(format!("/problem/task/{position}"))

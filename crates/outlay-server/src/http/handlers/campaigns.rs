@@ -53,7 +53,7 @@ pub(crate) async fn put(
     let (state, is_new) = app.service.create(&id, request, &caller.0).await?;
     let tag = etag(&state);
     if is_new {
-        let place = HeaderValue::from_str(&format!("/v1/campaigns/{id}"))
+        let place = HeaderValue::from_str(&format!("{}/v1/campaigns/{id}", app.prefix.as_str()))
             .unwrap_or(HeaderValue::from_static("/v1/campaigns"));
         return Ok((
             StatusCode::CREATED,
@@ -184,7 +184,9 @@ pub(crate) async fn events(
     QueryParameters(page): QueryParameters<Page>,
 ) -> Result<Response, ErrorResponse> {
     let (limit, writer) = (page.limit(&app)?, app.large_answer(&id).await?);
-    writer.json(app.service.events(&id, page.after.unwrap_or(0), limit).await?).await
+    let mut list = app.service.events(&id, page.after.unwrap_or(0), limit).await?;
+    app.tokens.add_names(&mut list.events);
+    writer.json(list).await
 }
 
 /// How finely curves are to be drawn.
@@ -224,10 +226,7 @@ pub(crate) async fn curves(
 ) -> Result<Response, ErrorResponse> {
     let points = within(fineness.points, 100, app.limits().page, "points")?;
     if points < 2 {
-        return Err(ErrorResponse::new(
-            ErrorCode::BadParameter,
-            "points must be at least 2: a curve has a beginning and an end",
-        ));
+        return Err(ErrorResponse::new(ErrorCode::BadParameter, "points must be at least 2"));
     }
     let part = CurvePart { points, task: fineness.task, up_to: fineness.up_to };
     let writer = app.large_answer(&id).await?;
@@ -271,9 +270,7 @@ pub(super) fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
 fn wanted_version(headers: &HeaderMap) -> Result<Option<u64>, ErrorResponse> {
     let Some(value) = headers.get(header::IF_MATCH) else {
         let refused = ApiError::new(ErrorCode::NeedsIfMatch, "If-Match is missing");
-        return Err(refused
-            .hint("send the ETag that GET has given, such as If-Match: \"1.0.0.0\"")
-            .into());
+        return Err(refused.hint("send the ETag of a GET, such as If-Match: \"1.0.0.0\"").into());
     };
     let text = value.to_str().unwrap_or_default().trim();
     if text == "*" {
@@ -289,9 +286,9 @@ fn wanted_version(headers: &HeaderMap) -> Result<Option<u64>, ErrorResponse> {
         Some(version) => Ok(Some(version)),
         None => {
             let refused =
-                ApiError::new(ErrorCode::BadParameter, "If-Match is not one of our ETags");
+                ApiError::new(ErrorCode::BadParameter, "If-Match is not an ETag of this service");
             Err(refused
-                .hint("send one as GET has given it, with its quotes: If-Match: \"1.0.0.0\"")
+                .hint("send the ETag of a GET with its quotes, such as If-Match: \"1.0.0.0\"")
                 .into())
         }
     }

@@ -106,7 +106,7 @@ pub(crate) async fn bulk(
     let mut told = app.service.tell_many(&id, understood, &caller.0).await?.into_iter();
     let mut sum = BulkTold { accepted: 0, duplicate: 0, late: 0, refused: Vec::new() };
     for (line, read) in numbered {
-        let missing = || Err(ApiError::new(ErrorCode::Internal, "the line was not answered"));
+        let missing = || Err(ApiError::new(ErrorCode::Internal, "the line has no result"));
         match read.and_then(|()| told.next().unwrap_or_else(missing)) {
             Ok(Told { accepted, duplicate, late }) => {
                 sum.accepted += accepted;

@@ -1,4 +1,4 @@
-//! For whoever watches over the service.
+//! Health, metrics and the API description, for operators.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -47,15 +47,15 @@ pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Result<Response, Erro
     match tokio::task::spawn_blocking(move || store.health()).await {
         Ok(Ok(())) => Ok(plain("ready\n")),
         Ok(Err(error)) => {
-            // Whoever is let in here has shown no token: what exactly is wrong is for the log.
+            // This path needs no token, so the details go to the log only.
             tracing::warn!(error = error.what, "the store is not healthy");
-            Err(ErrorResponse::new(ErrorCode::Busy, "the store cannot be written to"))
+            Err(ErrorResponse::new(ErrorCode::Busy, "the store is not writable"))
         }
-        Err(_) => Err(ErrorResponse::new(ErrorCode::Internal, "the store could not be asked")),
+        Err(_) => Err(ErrorResponse::new(ErrorCode::Internal, "the store could not be checked")),
     }
 }
 
-/// Figures for Prometheus.
+/// Metrics for Prometheus.
 #[utoipa::path(
     get,
     path = "/metrics",
@@ -68,10 +68,13 @@ pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Result<Response, Erro
     security(("token" = ["read"]))
 )]
 pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Result<Response, ErrorResponse> {
+    let store = Arc::clone(app.service.store());
+    // A disk or database that does not answer must not hold up the thread.
+    let store = tokio::task::spawn_blocking(move || store.metrics()).await.unwrap_or_default();
     let text = app
         .metrics
-        .text(app.connections.count())
-        .map_err(|_| ErrorResponse::new(ErrorCode::Internal, "the figures cannot be written"))?;
+        .text(app.connections.count(), store)
+        .map_err(|_| ErrorResponse::new(ErrorCode::Internal, "the metrics cannot be written"))?;
     let media =
         HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
     Ok(([(header::CONTENT_TYPE, media)], text).into_response())

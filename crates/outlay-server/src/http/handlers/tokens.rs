@@ -12,7 +12,7 @@ use crate::clock::rfc3339;
 use crate::error::{ApiError, ErrorCode};
 use crate::http::App;
 use crate::http::error::{ErrorResponse, ProblemDetails};
-use crate::http::extract::{StrictJson, TokenId};
+use crate::http::extract::{Caller, StrictJson, TokenId};
 use crate::store::{Millis, TokenRow};
 use crate::tokens::{Scope, Wish, check_first, make};
 
@@ -23,10 +23,15 @@ pub struct NewToken {
     /// What it is to allow: `read`, `decide`, `report`, `admin`.
     #[schema(min_items = 1, value_type = Vec<ScopeWord>)]
     pub scopes: Vec<String>,
-    /// The one campaign that it is to be good for; all if absent.
+    /// The campaign that it is restricted to, or the start of several ids followed by `*`; all
+    /// campaigns if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$", example = "shop")]
+    #[schema(pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}\\*?$", example = "shop-*")]
     pub campaign: Option<String>,
+    /// Name for people, in lists and logs; need not be unique.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^[A-Za-z0-9._-]{1,64}$", example = "ci-bidder")]
+    pub name: Option<String>,
     /// After so many seconds it is not good any more; for ever if absent.
     #[serde(
         default,
@@ -67,7 +72,7 @@ impl NewToken {
             let unknown = || {
                 wrong(
                     format!("/scopes/{position}"),
-                    format!("no scope is named {word}; there are read, decide, report, admin"),
+                    format!("unknown scope {word}; expected one of read, decide, report, admin"),
                 )
             };
             let scope = scope.ok_or_else(unknown)?;
@@ -76,7 +81,7 @@ impl NewToken {
             }
         }
         if scopes.is_empty() {
-            return Err(wrong("/scopes".to_owned(), "a token must allow something".to_owned()));
+            return Err(wrong("/scopes".to_owned(), "expected at least one scope".to_owned()));
         }
         let good_for = match self.expires_in_seconds {
             Some(0) => {
@@ -90,7 +95,7 @@ impl NewToken {
             }
             None => None,
         };
-        Ok(Wish { scopes, campaign: self.campaign.clone(), good_for })
+        Ok(Wish { scopes, campaign: self.campaign.clone(), name: self.name.clone(), good_for })
     }
 }
 
@@ -111,9 +116,13 @@ pub struct TokenInfo {
     pub id: String,
     /// What it allows.
     pub scopes: Vec<String>,
-    /// The one campaign that it is good for; absent: all.
+    /// The campaign that it is restricted to, or the start of several ids followed by `*`; absent:
+    /// all campaigns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub campaign: Option<String>,
+    /// Name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// When it was made, in RFC 3339.
     pub created_at: String,
     /// From then on it is not good, in RFC 3339; absent: for ever.
@@ -134,6 +143,7 @@ impl From<&TokenRow> for TokenInfo {
             id: row.id.clone(),
             scopes: row.scopes.clone(),
             campaign: row.campaign.clone(),
+            name: row.name.clone(),
             created_at: rfc3339(row.created_at),
             expires_at: row.expires_at.map(rfc3339),
             revoked_at: row.revoked_at.map(rfc3339),
@@ -184,14 +194,32 @@ pub(crate) async fn list(State(app): State<Arc<App>>) -> Json<TokenList> {
 )]
 pub(crate) async fn post(
     State(app): State<Arc<App>>,
+    caller: Caller,
     StrictJson(new): StrictJson<NewToken>,
 ) -> Result<(StatusCode, Json<TokenMade>), ErrorResponse> {
     let wish = new.wish()?;
-    check_first(&wish, app.tokens.is_open())?;
+    let is_first = app.tokens.is_open();
+    check_first(&wish, is_first)?;
     let (row, secret) = make(&wish, app.service.clock().now())?;
     let info = TokenInfo::from(&row);
     to_its_end(async move {
+        let by = Some(&*caller.0).filter(|by| !by.is_empty());
+        let created = row.clone();
         app.service.add_token(row).await?;
+        tracing::info!(
+            token = created.id,
+            token_name = created.name,
+            scopes = created.scopes.join(" "),
+            campaign = created.campaign,
+            by,
+            "token created"
+        );
+        if is_first {
+            tracing::warn!(
+                token = created.id,
+                "authentication is on: the first token was created, and every request needs one now"
+            );
+        }
         reload(&app).await
     })
     .await?;
@@ -214,6 +242,7 @@ pub(crate) async fn post(
 )]
 pub(crate) async fn delete(
     State(app): State<Arc<App>>,
+    caller: Caller,
     TokenId(id): TokenId,
 ) -> Result<Json<TokenInfo>, ErrorResponse> {
     let unknown =
@@ -222,7 +251,7 @@ pub(crate) async fn delete(
     if id.contains('_') {
         return Err(ErrorResponse::new(
             ErrorCode::BadParameter,
-            "give the token's public part only: what stands between the two _",
+            "give only the public part of the token, between the two underscores",
         ));
     }
     if !app.tokens.list().iter().any(|row| row.id == id) {
@@ -231,6 +260,8 @@ pub(crate) async fn delete(
     let (held, revoked) = (Arc::clone(&app), id.clone());
     to_its_end(async move {
         held.service.revoke_token(&revoked).await?;
+        let by = Some(&*caller.0).filter(|by| !by.is_empty());
+        tracing::info!(token = revoked, by, "token revoked");
         reload(&held).await
     })
     .await?;
@@ -254,7 +285,7 @@ async fn reload(app: &Arc<App>) -> Result<(), ErrorResponse> {
     read.ok().and_then(Result::ok).ok_or_else(|| {
         ErrorResponse::new(
             ErrorCode::Busy,
-            "the token is kept, but the tokens cannot be read again now",
+            "the change is saved, but the tokens cannot be reloaded now",
         )
     })
 }

@@ -40,7 +40,7 @@ pub use slot::Slots;
 
 use super::{
     CampaignRow, CampaignSnapshot, Command, Done, Event, Millis, Outcome, Refusal, RoundRow,
-    SplitRow, Standing, Store, StoreError, TokenRow, UsedKey, Verified,
+    SplitRow, Standing, Store, StoreError, StoreMetrics, TokenRow, UsedKey, Verified,
 };
 use campaigns::Campaigns;
 use decide::{Wanted, whole};
@@ -401,6 +401,10 @@ impl Store for PostgresStore {
 
     fn end_import(&self) -> Result<(), StoreError> {
         self.set_importing(false)
+    }
+
+    fn metrics(&self) -> StoreMetrics {
+        StoreMetrics { pools: self.pool.metrics(), ..StoreMetrics::default() }
     }
 
     fn health(&self) -> Result<(), StoreError> {

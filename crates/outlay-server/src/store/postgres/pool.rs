@@ -16,7 +16,7 @@ use super::session::{Openings, Session};
 use super::sessions::Sessions;
 use super::tls;
 use super::trouble::Trouble;
-use crate::store::StoreError;
+use crate::store::{PoolMetrics, StoreError};
 
 /// How often something is tried that the database broke off before anything was committed.
 const TRIES: u32 = 3;
@@ -63,6 +63,21 @@ impl Pool {
     /// have been undone by whoever brought it back.
     pub(super) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::SeqCst)
+    }
+
+    /// How many connections there are, and how many callers wait for one.
+    pub(super) fn metrics(&self) -> Vec<PoolMetrics> {
+        let metrics = |(name, pool): (&'static str, &managed::Pool<Sessions>)| {
+            let status = pool.status();
+            PoolMetrics {
+                name,
+                max: status.max_size as u64,
+                size: status.size as u64,
+                available: status.available as u64,
+                waiting: status.waiting as u64,
+            }
+        };
+        [("read", &self.readers), ("write", &self.writers)].map(metrics).to_vec()
     }
 
     /// Does something on a connection, again on a fresh one if the first was lost before anything

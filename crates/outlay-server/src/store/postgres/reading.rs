@@ -382,7 +382,7 @@ pub(super) async fn tokens(
     store: &PostgresStore,
     session: &Session,
 ) -> Result<Vec<TokenRow>, Trouble> {
-    let sql = "SELECT id, hash, scopes, campaign, created_at, expires_at, revoked_at, last_used_at FROM token ORDER BY id";
+    let sql = "SELECT id, hash, scopes, campaign, created_at, expires_at, revoked_at, last_used_at, name FROM token ORDER BY id";
     let rows = session.repeatable(&store.pool.openings.read, sql, &[]).await?;
     let token = |row: &Row| TokenRow {
         id: row.get(0),
@@ -393,6 +393,7 @@ pub(super) async fn tokens(
         expires_at: row.get(5),
         revoked_at: row.get(6),
         last_used_at: row.get(7),
+        name: row.get(8),
     };
     Ok(rows.iter().map(token).collect())
 }

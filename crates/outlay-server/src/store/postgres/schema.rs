@@ -7,7 +7,7 @@ use super::trouble::Trouble;
 
 /// Each step brings the tables from one version to the next. What is written here is never changed,
 /// only added to.
-const STEPS: [&str; 3] = [FIRST, SECOND, THIRD];
+const STEPS: [&str; 4] = [FIRST, SECOND, THIRD, FOURTH];
 
 /// Rows are added and never changed, but for four kinds: a campaign's status, counters, tokens, and
 /// keys that have expired.
@@ -150,6 +150,9 @@ const SECOND: &str = "ALTER TABLE token ADD COLUMN last_used_at bigint";
 
 /// The mark of an import that has not finished.
 const THIRD: &str = "ALTER TABLE outlay_schema ADD COLUMN is_importing bool NOT NULL DEFAULT false";
+
+/// Names of tokens, for people.
+const FOURTH: &str = "ALTER TABLE token ADD COLUMN name text";
 
 const HAS_TABLES: &str =
     "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = 'outlay_schema')";

@@ -178,8 +178,8 @@ async fn correct(store: &PostgresStore, session: &mut Session, correction: &Corr
 }
 
 async fn add_token(store: &PostgresStore, session: &Session, token: &TokenRow) -> Answer {
-    let sql = "INSERT INTO token (id, hash, scopes, campaign, created_at, expires_at, revoked_at, last_used_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING RETURNING id";
+    let sql = "INSERT INTO token (id, hash, scopes, campaign, created_at, expires_at, revoked_at, last_used_at, name)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING RETURNING id";
     let hash = token.hash.as_slice();
     let values = [
         (&token.id as _, Type::TEXT),
@@ -190,6 +190,7 @@ async fn add_token(store: &PostgresStore, session: &Session, token: &TokenRow) -
         (&token.expires_at as _, Type::INT8),
         (&token.revoked_at as _, Type::INT8),
         (&token.last_used_at as _, Type::INT8),
+        (&token.name as _, Type::TEXT),
     ];
     let added = session.once(&store.pool.openings.write, sql, &values).await?;
     Ok(if added.is_empty() { Err(Refusal::Token) } else { Ok(Done::TokenAdded) })

@@ -468,14 +468,20 @@ impl<'a> Batch<'a> {
     }
 
     fn add_token(&mut self, token: &TokenRow) -> Answer {
-        let insert = "INSERT INTO token (id, hash, scopes, campaign, created_at, expires_at, revoked_at, last_used_at) \
-                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING";
+        let insert = "INSERT INTO token (id, hash, scopes, campaign, created_at, expires_at, revoked_at, last_used_at, name) \
+                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT DO NOTHING";
         let scopes = Value::Text(serde_json::Value::from(token.scopes.clone()).to_string());
-        let TokenRow {
-            id, hash, campaign, created_at, expires_at, revoked_at, last_used_at, ..
-        } = token;
-        let row =
-            params![id, hash, scopes, campaign, created_at, expires_at, revoked_at, last_used_at];
+        let row = params![
+            token.id,
+            token.hash,
+            scopes,
+            token.campaign,
+            token.created_at,
+            token.expires_at,
+            token.revoked_at,
+            token.last_used_at,
+            token.name,
+        ];
         let added = self.connection.prepare_cached(insert)?.execute(row)?;
         Ok(if added == 1 { Ok(Done::TokenAdded) } else { Err(Refusal::Token) })
     }

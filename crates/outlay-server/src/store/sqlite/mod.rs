@@ -20,9 +20,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
 
+use super::metrics::disk_free_bytes;
 use super::{
     CampaignRow, Command, Done, Event, Millis, Refusal, RoundRow, SplitRow, Standing, Store,
-    StoreError, TokenRow, UsedKey, Verified,
+    StoreError, StoreMetrics, TokenRow, UsedKey, Verified,
 };
 use failure::{DAMAGED, passing};
 use folder::{FileId, Hold, NEW_DATABASE, refused};
@@ -377,6 +378,23 @@ impl Store for SqliteStore {
             verified.faults.splice(0..0, damage);
             Ok(verified)
         })
+    }
+
+    fn metrics(&self) -> StoreMetrics {
+        let size = |path: &Path| std::fs::metadata(path).ok().map(|file| file.len());
+        let free = self.read(|connection| {
+            let pragma =
+                |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+            Ok(pragma("freelist_count")?.saturating_mul(pragma("page_size")?))
+        });
+        StoreMetrics {
+            file_bytes: size(&self.path),
+            // There is none until something was written.
+            wal_bytes: Some(size(&folder::beside(&self.path, "-wal")).unwrap_or(0)),
+            free_bytes: free.ok().and_then(|bytes| u64::try_from(bytes).ok()),
+            disk_free_bytes: disk_free_bytes(&self.path),
+            pools: Vec::new(),
+        }
     }
 
     fn health(&self) -> Result<(), StoreError> {

@@ -347,13 +347,16 @@ pub(super) fn used_key(
 }
 
 pub(super) fn tokens(connection: &Connection) -> Read<Vec<TokenRow>> {
-    // A file of the first form can be read without being brought to the present one.
-    let has_uses =
-        "SELECT count(*) > 0 FROM pragma_table_info('token') WHERE name = 'last_used_at'";
-    let has_uses: bool = connection.prepare_cached(has_uses)?.query_row([], |row| row.get(0))?;
-    let used = if has_uses { "last_used_at" } else { "NULL" };
+    // A file of an earlier form can be read without being brought to the present one.
+    let find = "SELECT count(*) > 0 FROM pragma_table_info('token') WHERE name = ?1";
+    let mut find = connection.prepare_cached(find)?;
+    let mut or_null = |column: &'static str| -> Read<&'static str> {
+        let is_there: bool = find.query_row([column], |row| row.get(0))?;
+        Ok(if is_there { column } else { "NULL" })
+    };
+    let (used, name) = (or_null("last_used_at")?, or_null("name")?);
     let list = format!(
-        "SELECT id, hash, scopes, campaign, created_at, expires_at, revoked_at, {used} FROM token ORDER BY id"
+        "SELECT id, hash, scopes, campaign, created_at, expires_at, revoked_at, {used}, {name} FROM token ORDER BY id"
     );
     let token = |row: &Row<'_>| {
         let scopes = serde_json::from_str(row.get_ref(2)?.as_str()?)
@@ -367,6 +370,7 @@ pub(super) fn tokens(connection: &Connection) -> Read<Vec<TokenRow>> {
             expires_at: row.get(5)?,
             revoked_at: row.get(6)?,
             last_used_at: row.get(7)?,
+            name: row.get(8)?,
         })
     };
     connection.prepare_cached(&list)?.query_map([], token)?.collect()

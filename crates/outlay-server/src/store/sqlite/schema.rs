@@ -10,7 +10,8 @@ use super::folder::{self, refused};
 use crate::store::StoreError;
 
 /// Step n leads from form n to form n + 1.
-const STEPS: &[&str] = &[include_str!("schema_1.sql"), include_str!("schema_2.sql")];
+const STEPS: &[&str] =
+    &[include_str!("schema_1.sql"), include_str!("schema_2.sql"), include_str!("schema_3.sql")];
 
 /// Pages of the WAL are a few kilobytes each: some sixteen megabytes.
 pub(super) const CHECKPOINT_PAGES: i64 = 4000;
@@ -318,8 +319,8 @@ mod tests {
         let tokens = super::super::read::tokens(&connection).unwrap();
         assert_eq!(tokens.len(), 1);
         assert_eq!(
-            (tokens[0].id.as_str(), tokens[0].revoked_at, tokens[0].last_used_at),
-            ("a", Some(20), None)
+            (tokens[0].id.as_str(), tokens[0].revoked_at, tokens[0].last_used_at, &tokens[0].name),
+            ("a", Some(20), None, &None)
         );
     }
 

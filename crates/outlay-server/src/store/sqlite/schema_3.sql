@@ -1,0 +1,2 @@
+-- Names of tokens, for people.
+ALTER TABLE token ADD COLUMN name TEXT;
