@@ -206,6 +206,20 @@ fn of_two_who_say_something_else_one_is_refused_and_hinders_nobody() {
 }
 
 #[test]
+fn connections_are_counted() {
+    let Some(database) = Database::new() else { return };
+    let store = database.store();
+    store.tokens().unwrap();
+    let pools = store.metrics().pools;
+    assert_eq!(pools.iter().map(|pool| pool.name).collect::<Vec<_>>(), ["read", "write"]);
+    for pool in pools {
+        assert!(pool.max >= 1 && pool.size <= pool.max && pool.waiting == 0, "{pool:?}");
+        assert_eq!(pool.available, pool.size, "none is in use: {pool:?}");
+        assert!(pool.name == "write" || pool.size >= 1, "{pool:?}");
+    }
+}
+
+#[test]
 fn two_halves_at_the_same_time_complete_a_round() {
     let Some(database) = Database::new() else { return };
     let stores = replicas(&database, 2, 60);
