@@ -21,6 +21,7 @@
 
 mod black_box;
 mod branch_and_bound;
+mod cancel;
 mod certificate;
 mod classes;
 mod concave;
@@ -60,6 +61,7 @@ use crate::curve::AMOUNT_RANGE;
 use crate::problem::{Leftover, Problem};
 use black_box::BlackBoxes;
 use branch_and_bound::Tree;
+use cancel::Cancel;
 use concave::{Solution, TaylorSolver};
 use evaluation::Output;
 use funded_count::FundedCount;
@@ -212,10 +214,12 @@ impl Oracle {
         self.prepared.concave.use_threads(threads);
     }
 
-    /// Lets another thread cancel a call: once `cancel` is true, a search over nodes stops, and the
-    /// call fails with [`AllocationError::Cancelled`]. Fast paths and searches over labels, which
-    /// are short, are completed first.
+    /// Lets another thread cancel a call: once `cancel` is true, a search over nodes or labels stops,
+    /// and the call fails with [`AllocationError::Cancelled`]. Fast paths, which are short, are
+    /// completed first.
     pub fn set_cancel(&mut self, cancel: Option<Arc<AtomicBool>>) {
+        self.core.set_cancel(&Cancel::new(cancel.clone()));
+        self.mixture.set_cancel(&Cancel::new(cancel.clone()));
         self.cancel = cancel;
     }
 
@@ -351,7 +355,7 @@ impl Oracle {
         let prepared = &self.prepared;
         let relaxed = self.relaxed.get_or_insert_with(|| Box::new(Self::of(prepared.relaxed())));
         relaxed.reset();
-        relaxed.cancel.clone_from(&self.cancel);
+        relaxed.set_cancel(self.cancel.clone());
         self.allocation.clone_from(relaxed.allocate(values, budget, options)?);
         Ok(())
     }

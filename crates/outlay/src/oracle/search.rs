@@ -177,3 +177,42 @@ fn outcome_of_tree(settled: Outcome, found: TreeResult) -> Outcome {
         ..settled
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    use crate::{AllocationError, Curve, Options, Oracle, ProblemSpec, TaskSpec};
+
+    /// Thresholds that are worth their cost, and perhaps a task of another family: labels are not
+    /// distinguished by reduced costs.
+    fn oracle(other: Option<Curve>) -> (Oracle, Vec<f64>) {
+        let cost = |number: u32| 0.1 + 7.9 * (f64::from(number) * 0.618_034).fract();
+        let curves = (1..100).map(|number| Curve::threshold(cost(number)).unwrap());
+        let mut values: Vec<f64> = (1..100).map(cost).collect();
+        values.extend(other.as_ref().map(|_| 0.1));
+        let named = |(task, curve)| TaskSpec::new(format!("t{task}"), curve);
+        let tasks = curves.chain(other).enumerate().map(named).collect();
+        let problem = ProblemSpec { tasks, budget: BUDGET, ..ProblemSpec::default() };
+        (Oracle::new(&problem.check().unwrap()), values)
+    }
+
+    const BUDGET: f64 = 100.0;
+
+    #[test]
+    fn a_cancelled_label_search_stops_before_its_next_stage() {
+        for other in [None, Some(Curve::exponential(50.0).unwrap())] {
+            let (mut first, values) = oracle(other.clone());
+            let options = Options::default();
+            let traced = |oracle: &Oracle| oracle.core.traced() + oracle.mixture.traced();
+            first.allocate(&values, BUDGET, &options).unwrap();
+            assert!(traced(&first) > 1000, "too easy: {}", traced(&first));
+            let (mut oracle, _) = oracle(other);
+            oracle.set_cancel(Some(Arc::new(AtomicBool::new(true))));
+            let cancelled = oracle.allocate(&values, BUDGET, &options);
+            assert_eq!(cancelled.unwrap_err(), AllocationError::Cancelled);
+            assert!(traced(&oracle) < 100, "{}", traced(&oracle));
+        }
+    }
+}

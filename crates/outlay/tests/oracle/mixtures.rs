@@ -322,3 +322,46 @@ fn correlated_thresholds_and_an_exponential_task_are_solved_exactly() {
         }
     }
 }
+
+/// One to five jumps, each worth its cost and a fixed amount per funded task, beside an exponential
+/// task that gets only what is left.
+#[test]
+fn correlated_staircases_and_an_exponential_task_are_solved_exactly() {
+    let mut random = Random::new(88);
+    for (count, rounds) in [(100, 8), (300, 8), (1000, 3)] {
+        for round in 0..rounds {
+            let mut total = 0;
+            let (mut curves, mut values) = (Vec::new(), Vec::new());
+            for _ in 0..count {
+                let mut at = correlated_costs(&mut random, 1 + round % 5);
+                at.sort_unstable();
+                at.dedup();
+                let most = at[at.len() - 1];
+                let success = at.iter().map(|&cost| worth(cost) / worth(most)).collect();
+                curves
+                    .push(Curve::steps(at.iter().map(|&at| at as f64).collect(), success).unwrap());
+                values.push(worth(most));
+                total += most;
+            }
+            curves.push(Curve::exponential(100.0).unwrap());
+            values.push(0.05);
+            let budget = total * (2 + round % 3) / 10;
+            let (found, _) = solve(&problem(&curves), &values, budget as f64);
+            assert!(found.gap() <= 1e-12, "{count}, round {round}: {}", brief(&found));
+        }
+    }
+}
+
+/// Thresholds at any costs, each worth its cost: the best split spends the budget nearly exactly.
+#[test]
+fn thresholds_worth_their_cost_spend_the_budget() {
+    let mut random = Random::new(89);
+    for count in [60, 100, 300, 1000] {
+        let costs: Vec<f64> = (0..count).map(|_| random.between(0.1, 8.0)).collect();
+        let curves: Vec<Curve> =
+            costs.iter().map(|&cost| Curve::threshold(cost).unwrap()).collect();
+        let (found, _) = solve(&problem(&curves), &costs, count as f64);
+        assert!(found.gap() <= 1e-12, "{count}: {}", brief(&found));
+        assert!(found.value >= count as f64 * (1.0 - 1e-12), "{count}: {}", brief(&found));
+    }
+}

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use super::label::{Alternative, Key, Label, NONE};
 use super::stage::{Ratios, Stage};
 use super::{Completion, Verdict};
+use crate::oracle::cancel::Cancel;
 
 /// One alternative taken, linked to the one taken before it.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +26,8 @@ pub(in crate::oracle) struct LabelList<K: Key> {
     pub(super) next: Vec<Label<K>>,
     pub(super) merged: Vec<Label<K>>,
     pub(super) traces: Vec<Trace>,
+    /// Stops the search before its next stage.
+    pub(in crate::oracle) cancel: Cancel,
 }
 
 /// A label with an open segment is compared with this many others.
@@ -39,6 +42,7 @@ impl<K: Key> Default for LabelList<K> {
             next: Vec::new(),
             merged: Vec::new(),
             traces: Vec::new(),
+            cancel: Cancel::default(),
         }
     }
 }
@@ -57,9 +61,16 @@ impl<K: Key> LabelList<K> {
         root
     }
 
-    /// Whether the traces have room for the labels of one more stage.
-    pub(in crate::oracle) fn can_trace(&self, labels: u64) -> bool {
-        self.traces.len() as u64 + labels < u64::from(NONE)
+    /// Whether the search may go on: it is not cancelled, and the traces have room for the labels
+    /// of one more stage.
+    pub(in crate::oracle) fn can_expand(&self, labels: u64) -> bool {
+        self.traces.len() as u64 + labels < u64::from(NONE) && !self.cancel.is_set()
+    }
+
+    /// The number of labels traced in the last search.
+    #[cfg(test)]
+    pub(in crate::oracle) fn traced(&self) -> usize {
+        self.traces.len()
     }
 
     /// Sorts the stages by efficiency and fills in the ratios and the regret of the later ones;

@@ -25,6 +25,7 @@
 //! | completion by the budget multiplier | `linear` |
 //! | a bound at a second multiplier of spend | `cut` |
 //! | the reduced costs up to which a pass has alternatives | `limits` |
+//! | combinations of alternatives with about equal reduced costs | `two_lists` |
 //!
 //! [`mckp`](super::mckp) searches step curves, with and without a cardinality;
 //! [`mixture`](super::mixture) adds an open segment and a concave remainder. They choose the stages
@@ -38,6 +39,7 @@ mod linear;
 mod list;
 mod merge;
 mod stage;
+mod two_lists;
 
 pub(super) use cut::LinearCut;
 pub(super) use incumbent::Incumbent;
@@ -46,6 +48,7 @@ pub(super) use limits::{CostLimits, FIRST_ALTERNATIVES};
 pub(super) use linear::LinearCompletion;
 pub(super) use list::{LabelList, equalize_capacity};
 pub(super) use stage::{Ratios, Stage};
+pub(super) use two_lists::TwoLists;
 
 /// How a search bounds and completes its labels.
 pub(super) trait Completion<K: Key> {

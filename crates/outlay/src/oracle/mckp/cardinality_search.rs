@@ -25,7 +25,7 @@ pub(super) struct CardinalitySearch {
     /// The reference item of each domain.
     lp_items: Vec<u32>,
     scores: Vec<f64>,
-    list: LabelList<Cardinality>,
+    pub(super) list: LabelList<Cardinality>,
 }
 
 /// The result of a search.
@@ -117,7 +117,8 @@ impl CardinalitySearch {
         }
         for position in 0..self.list.stages.len() {
             let stage = self.list.stages[position];
-            if *labels + self.list.labels.len() as u64 * stage.len() > max_labels {
+            let work = self.list.labels.len() as u64 * stage.len();
+            if *labels + work > max_labels || !self.list.can_expand(work) {
                 return false;
             }
             *best = self.list.expand(stage, completion).or(*best);

@@ -17,11 +17,12 @@ use super::cardinality_search::{CardinalitySearch, Known, SearchCase};
 use super::commensurable;
 use super::items::{Item, LpRelaxation, MckpInput, StepItems, units};
 use crate::numeric::compensated::Sum;
+use crate::oracle::cancel::Cancel;
 use crate::oracle::labels::{
-    Alternative, Incumbent, Label, LabelList, LinearCompletion, NONE, Ratios, Stage,
+    Alternative, Incumbent, Label, LabelList, LinearCompletion, NONE, Ratios, Stage, TwoLists,
     equalize_capacity,
 };
-use crate::oracle::tolerances::BOUND_ROUNDING;
+use crate::oracle::tolerances::{BOUND_ROUNDING, OPTIMAL_GAP};
 use crate::oracle::{DEFAULT_TOLERANCE, Options, Outcome};
 
 /// The core and the buffers of its search, kept between calls.
@@ -36,6 +37,7 @@ pub(in crate::oracle) struct CoreSearch {
     by_shift: Vec<Shifted>,
     /// For each position in `by_shift`, the position of the largest gain up to it.
     best_fitting: Vec<u32>,
+    two_lists: TwoLists,
     cardinality: CardinalitySearch,
 }
 
@@ -67,8 +69,24 @@ const REDUCED_COST_SAMPLE: usize = 1024;
 const MIN_LABEL_BUDGET: u64 = 1 << 15;
 /// Improvements below this share of the value are not looked for; their bound is kept.
 const MIN_IMPROVEMENT: f64 = 1e-14;
+/// A solution this close to the bound is optimal up to rounding.
+const ENOUGH: f64 = 0.5 * OPTIMAL_GAP;
+/// The tasks in each half of the two-list algorithm, until the gap is closed.
+const HALVES: [usize; 3] = [12, 15, 18];
 
 impl CoreSearch {
+    pub(in crate::oracle) fn set_cancel(&mut self, cancel: &Cancel) {
+        self.list.cancel = cancel.clone();
+        self.two_lists.cancel = cancel.clone();
+        self.cardinality.list.cancel = cancel.clone();
+    }
+
+    /// The number of labels traced in the last search.
+    #[cfg(test)]
+    pub(in crate::oracle) fn traced(&self) -> usize {
+        self.list.traced() + self.cardinality.list.traced()
+    }
+
     /// Solves a problem of step curves and leaves the items in `steps.chosen`. Unless the tolerance
     /// is above the default, the solution is exact up to rounding.
     pub(in crate::oracle) fn solve(
@@ -127,13 +145,18 @@ impl CoreSearch {
             let is_crowded = core.labels + self.list.labels.len() as u64 > core.label_budget()
                 || core.labels + work > max_labels;
             if cap.is_none() && is_crowded {
-                cap = Some(self.bound_by_cardinality(core, &mut best, options));
+                self.improve_by_two_lists(core, &mut best, options);
+                cap = Some(if core.is_open() {
+                    self.bound_by_cardinality(core, &mut best, options)
+                } else {
+                    core.root.bound
+                });
             }
             let is_closed = cap.is_some_and(|cap| {
-                cap <= core.completion.incumbent.value
-                    * (1.0 + options.tolerance.max(MIN_IMPROVEMENT))
+                let enough = options.tolerance.max(MIN_IMPROVEMENT);
+                !core.is_open() || cap <= core.completion.incumbent.value * (1.0 + enough)
             });
-            if is_closed || core.labels + work > max_labels || !self.list.can_trace(work) {
+            if is_closed || core.labels + work > max_labels || !self.list.can_expand(work) {
                 core.bound_open_labels(&self.list.labels, &stage);
                 break;
             }
@@ -150,6 +173,46 @@ impl CoreSearch {
         CoreResult { value, bound, labels: core.labels, trace }
     }
 
+    /// Improves the best known solution by combinations of alternatives, of ever more tasks.
+    fn improve_by_two_lists(
+        &mut self,
+        core: &mut Core<'_>,
+        best: &mut Label<()>,
+        options: &Options,
+    ) {
+        let Self { list, two_lists, .. } = self;
+        for half in HALVES {
+            let work = 2 << half;
+            let is_allowed = core.labels + work <= options.max_labels && list.can_expand(work);
+            if !core.is_open() || !is_allowed {
+                return;
+            }
+            two_lists.clear();
+            for stage in &list.stages {
+                let alternatives = &list.alternatives[stage.first as usize..stage.last as usize];
+                two_lists.add(stage.first, alternatives);
+            }
+            two_lists.combine(half);
+            core.labels += two_lists.len();
+            let LinearCompletion { capacity, lp_units, lp_value, incumbent, .. } = core.completion;
+            let enough = incumbent.bound / (1.0 + ENOUGH) - lp_value;
+            let range = (incumbent.value - lp_value, enough);
+            let capacity = capacity - core.lost_units() - lp_units;
+            if two_lists.find(capacity, range, |_, gain| gain) {
+                let mut label = Label::root(lp_units);
+                for &position in &two_lists.taken {
+                    let alternative = list.alternatives[position as usize];
+                    let is_of = |stage: &&Stage| (stage.first..stage.last).contains(&position);
+                    let Some(stage) = list.stages.iter().find(is_of) else { return };
+                    label = label.after(&alternative, NONE);
+                    label.trace = list.trace(label.trace, stage.domain, alternative.item);
+                }
+                core.completion.incumbent.value = lp_value + label.gain;
+                *best = label;
+            }
+        }
+    }
+
     /// The bound with a second multiplier on the number of jumps, lowered by a label search at both
     /// multipliers. The requested tolerance is enough here: with this many labels the last digits are
     /// out of reach.
@@ -160,7 +223,8 @@ impl CoreSearch {
         options: &Options,
     ) -> f64 {
         let Core { steps, input, root, .. } = *core;
-        let tolerance = options.tolerance.max(MIN_IMPROVEMENT);
+        let tolerance =
+            if options.tolerance > DEFAULT_TOLERANCE { options.tolerance } else { ENOUGH };
         let enough = core.completion.incumbent.value * (1.0 + tolerance);
         let cases = cardinality_bound::bounds(steps, input, root, enough);
         let mut bound = 0.0f64;
@@ -442,6 +506,20 @@ impl<'a> Core<'a> {
         let gain = weight * (to.success - from.success);
         let reduced_cost = (self.completion.unit_multiplier * shift as f64 - gain).max(0.0);
         Alternative { item, count: 0, shift, gain, reduced_cost, segment: () }
+    }
+
+    /// The units by which rounding may understate the spend of a solution: none if spends are whole
+    /// numbers of units.
+    fn lost_units(&self) -> i64 {
+        let is_whole = |item: &Item| (item.spend * self.units_per_spend).fract() == 0.0;
+        let is_exact = self.steps.items().iter().all(is_whole);
+        if is_exact { 0 } else { self.input.weights.len() as i64 }
+    }
+
+    /// Whether the best known solution is further from the bound than rounding.
+    fn is_open(&self) -> bool {
+        let Incumbent { bound, value, .. } = self.completion.incumbent;
+        bound > value * (1.0 + ENOUGH)
     }
 
     /// The labels before the bound with a second multiplier is computed: about as many as take the

@@ -1,7 +1,7 @@
-//! A pair of multipliers, of spend and of the number of jumps, for mixtures whose items the first
+//! A pair of multipliers, of spend and of the number of funded tasks, for mixtures whose items the first
 //! one alone cannot distinguish.
 //!
-//! Every solution takes at most `n` jumps or at least `n + 1`; see
+//! Every solution funds at most `n` tasks or at least `n + 1`; see
 //! [`cardinality_bound`](crate::oracle::mckp), which does the same for step curves alone. Any pair
 //! proves its bound; how it is found only matters for speed.
 
@@ -9,7 +9,7 @@ use super::items::Choices;
 use super::pricing::{Multipliers, Priced};
 use super::remainder::Remainder;
 
-/// One of the two cases: at most, or at least, `limit` jumps.
+/// One of the two cases: at most, or at least, `limit` tasks.
 pub(super) struct Case<'a> {
     pub(super) choices: &'a Choices,
     pub(super) remainder: &'a Remainder,
@@ -75,7 +75,7 @@ impl Case<'_> {
         best.at
     }
 
-    /// The number of jumps of the relaxation, in which a task may be between two items.
+    /// The number of tasks that the relaxation funds, in which a task may be between two items.
     pub(super) fn relaxed_count(&self, start: &Priced, reference: &mut Vec<u32>) -> f64 {
         self.limit - self.section(0.0, start.multipliers.spend, reference).slope
     }
@@ -120,7 +120,7 @@ impl Case<'_> {
                 break;
             }
         }
-        let jumps = match (low, high) {
+        let funded = match (low, high) {
             // The convex combination that spends exactly the residual budget.
             (Some(low), Some(high)) => {
                 let share = slope(&high) / (slope(&high) - slope(&low));
@@ -128,6 +128,6 @@ impl Case<'_> {
             }
             _ => best.count,
         };
-        Section { at: best.multipliers, bound: best.bound, slope: self.limit - jumps }
+        Section { at: best.multipliers, bound: best.bound, slope: self.limit - funded }
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct Segment {
     pub(super) slope: f64,
 }
 
-/// The state of a label: its jumps and reduced costs, and the open segment.
+/// The state of a label: its funded tasks and reduced costs, and the open segment.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct MixtureKey {
     pub(super) cardinality: Cardinality,
@@ -182,7 +182,7 @@ impl<'s, 'a, 'b> Search<'s, 'a, 'b> {
         }
         let mut is_better = false;
         // The spends of the items are rounded down to units.
-        let is_exceeded = left < self.reference.len() as f64 * self.per_unit();
+        let is_exceeded = left < f64::from(self.call.choices.inexact) * self.per_unit();
         for _ in 0..if is_exceeded { 0 } else { MAX_REFINEMENTS } {
             if self.last_bound(label) <= self.incumbent.threshold() {
                 break;

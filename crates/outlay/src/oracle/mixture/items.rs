@@ -12,7 +12,9 @@ pub(super) struct Item {
     /// Spend above the lower bound, in units.
     pub(super) units: i64,
     pub(super) value: f64,
-    /// The number of jumps up to here; zero for linear curves.
+    /// The number of tasks funded here, of a group of identical thresholds perhaps several; zero for
+    /// linear curves. A further jump of a funded task does not count: where every funded task is
+    /// worth a fixed amount more than its cost, it adds none.
     pub(super) count: i32,
     /// The curve is linear from here to the next item, and rises.
     pub(super) is_open: bool,
@@ -45,6 +47,8 @@ pub(super) struct Choices {
     pub(super) per_spend: f64,
     /// The residual budget in units, rounded up.
     pub(super) capacity: i64,
+    /// The tasks whose spends are not whole numbers of units: each may spend up to one unit more.
+    pub(super) inexact: u32,
     /// All items spend multiples of this, if lower bounds are zero and no curve is linear.
     pub(super) common_unit: Option<f64>,
 }
@@ -59,7 +63,7 @@ impl Choices {
         self.choices.clear();
         self.concave.clear();
         self.closed.clear();
-        (self.constant, self.has_sigmoids, self.is_discrete) = (0.0, false, true);
+        (self.constant, self.has_sigmoids, self.is_discrete, self.inexact) = (0.0, false, true, 0);
         self.per_spend = 0.5 * UNITS / power_of_two_near(prepared.budget);
         self.capacity = (prepared.residual * self.per_spend).ceil() as i64;
         for position in 0..prepared.domains.len() {
@@ -82,7 +86,9 @@ impl Choices {
                 self.concave.push(position as u32);
             } else if matches!(domain.form, Form::Points { .. }) {
                 let range = (prepared.low[position], prepared.high[position]);
-                self.push(position as u32, domain, weight, range);
+                let is_group = position >= prepared.domains.len() - prepared.identical.len();
+                let most = if is_group { i32::MAX } else { 1 };
+                self.push(position as u32, domain, weight, range, most);
             } else {
                 return false;
             }
@@ -93,8 +99,15 @@ impl Choices {
         !self.choices.is_empty()
     }
 
-    /// Lists the items of a domain.
-    fn push(&mut self, position: u32, domain: &Domain, weight: f64, (low, high): (f64, f64)) {
+    /// Lists the items of a domain, which funds up to `most` tasks.
+    fn push(
+        &mut self,
+        position: u32,
+        domain: &Domain,
+        weight: f64,
+        (low, high): (f64, f64),
+        most: i32,
+    ) {
         let Form::Points { spend, success, linear } = &domain.form else { return };
         self.is_discrete &= !*linear && low == 0.0;
         let first = self.items.len();
@@ -103,7 +116,8 @@ impl Choices {
         let mut add = |spend: f64, success: f64| {
             let units = ((spend * self.per_spend) as i64 - low_units).max(0);
             let value = weight * success;
-            let count = if *linear { 0 } else { (self.items.len() - first) as i32 };
+            let jumps = (self.items.len() - first) as i32;
+            let count = if *linear { 0 } else { jumps.min(most) };
             self.items.push(Item { spend, units, value, count, is_open: false });
         };
         add(low, domain.form.success(low));
@@ -127,6 +141,8 @@ impl Choices {
                 self.items[item].is_open = is_open;
             }
         }
+        let is_whole = |item: &Item| (item.spend * self.per_spend).fract() == 0.0;
+        self.inexact += u32::from(!self.items[first..].iter().all(is_whole));
         let last = self.items.len() as u32;
         self.choices.push(Choice { domain: position, first: first as u32, last });
     }

@@ -14,7 +14,7 @@
 //! | items and segments of a call | `items` |
 //! | `V`, bounded from above by lines | `remainder` |
 //! | reduced costs and the dual bound at a multiplier | `pricing` |
-//! | a second multiplier, on the number of jumps | `cardinality` |
+//! | a second multiplier, on the number of funded tasks | `cardinality` |
 //! | the cost of a remainder of another size | `penalty` |
 //! | bounds on labels and their completion | `completion` |
 //! | the alternatives of a pass | `alternatives` |
@@ -32,6 +32,7 @@ mod pricing;
 mod remainder;
 mod search;
 
+use super::cancel::Cancel;
 use super::multiplier::{Relaxation, View};
 use super::prepared::PreparedProblem;
 use super::tolerances::OPTIMAL_GAP;
@@ -50,7 +51,7 @@ pub(super) const FIRST_NODES: u64 = 256;
 const MIN_IMPROVEMENT: f64 = 1e-14;
 /// The same with a second multiplier: a pair of multipliers is no more accurate than this.
 const MIN_IMPROVEMENT_OF_PAIR: f64 = 2.5e-13;
-/// A number of jumps this close to a whole one is whole.
+/// A number of tasks this close to a whole one is whole.
 const WHOLE_COUNT: f64 = 1e-9;
 /// The labels of the search without a second multiplier, if one may help.
 const FIRST_LABELS: u64 = 1 << 16;
@@ -83,6 +84,16 @@ pub(super) struct MixtureResult {
 }
 
 impl Mixture {
+    pub(super) fn set_cancel(&mut self, cancel: &Cancel) {
+        self.search.list.cancel = cancel.clone();
+    }
+
+    /// The number of labels traced in the last search.
+    #[cfg(test)]
+    pub(super) fn traced(&self) -> usize {
+        self.search.list.traced()
+    }
+
     /// Sorts the tasks of a call; false if the search does not apply.
     pub(super) fn load(&mut self, prepared: &PreparedProblem) -> bool {
         prepared.residual > 0.0 && self.choices.load(prepared)
@@ -112,13 +123,7 @@ impl Mixture {
         };
         let tolerance = options.tolerance;
         let tolerance = if tolerance > DEFAULT_TOLERANCE { tolerance } else { 0.0 };
-        let relaxed = call.start(known.multiplier, relaxed_reference);
-        let mut bound = known.bound;
-        bound = bound.min(call.search_once(search, relaxed_reference, relaxed, tolerance));
-        if relaxed.count > 0.0 && call.is_open(bound, tolerance) {
-            let references = (&relaxed_reference[..], reference);
-            bound = bound.min(call.search_both_cases(search, references, relaxed, tolerance));
-        }
+        let bound = call.search(search, (relaxed_reference, reference), known, tolerance);
         let Call { part, best: found, labels, .. } = &mut call;
         if found.is_new {
             part.solve(found.remainder, known.multiplier);
@@ -130,6 +135,24 @@ impl Mixture {
 }
 
 impl Call<'_, '_> {
+    /// Searches without, then with a second multiplier; returns the bound.
+    fn search(
+        &mut self,
+        search: &mut LabelSearch,
+        (relaxed_reference, reference): (&mut Vec<u32>, &mut Vec<u32>),
+        known: Known,
+        tolerance: f64,
+    ) -> f64 {
+        let relaxed = self.start(known.multiplier, relaxed_reference);
+        let bound = self.search_once(search, relaxed_reference, relaxed, tolerance);
+        let bound = known.bound.min(bound);
+        if !(relaxed.count > 0.0 && self.is_open(bound, tolerance)) {
+            return bound;
+        }
+        let references = (&relaxed_reference[..], reference);
+        bound.min(self.search_both_cases(search, references, relaxed, tolerance))
+    }
+
     /// Finds the first lines of the remainder, and the reference items at the multiplier of the
     /// relaxation.
     fn start(&mut self, multiplier: f64, reference: &mut Vec<u32>) -> Priced {
@@ -160,7 +183,7 @@ impl Call<'_, '_> {
         bound > self.best.value * (1.0 + tolerance.max(OPTIMAL_GAP))
     }
 
-    /// Searches without a limit on the number of jumps; returns the bound.
+    /// Searches without a limit on the number of funded tasks; returns the bound.
     fn search_once(
         &mut self,
         search: &mut LabelSearch,
@@ -178,8 +201,8 @@ impl Call<'_, '_> {
         bound
     }
 
-    /// Searches with an upper, then with a lower limit on the number of jumps; returns the larger
-    /// bound.
+    /// Searches with an upper, then with a lower limit on the number of funded tasks; returns the
+    /// larger bound.
     fn search_both_cases(
         &mut self,
         search: &mut LabelSearch,

@@ -6,7 +6,7 @@ use super::remainder::Remainder;
 use crate::numeric::compensated::Sum;
 use crate::oracle::tolerances::BOUND_ROUNDING;
 
-/// A multiplier of spend, and one of the number of jumps taken with the limit on that number. The
+/// A multiplier of spend, and one of the number of funded tasks with the limit on that number. The
 /// second one is zero if the number is not limited, not negative for "at most", and not positive
 /// for "at least".
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +26,7 @@ pub(super) struct Priced {
     /// bound is lowered.
     pub(super) remainder: f64,
     pub(super) least_penalty: f64,
-    /// Spend in units, value and jumps of the reference items.
+    /// Spend in units, value and funded tasks of the reference items.
     pub(super) units: i64,
     pub(super) value: f64,
     pub(super) count: f64,

@@ -9,7 +9,7 @@ use crate::oracle::labels::{Alternative, CostLimits, FIRST_ALTERNATIVES, LabelLi
 pub(super) struct LabelSearch {
     /// The items of the best solution.
     pub(super) items: Vec<u32>,
-    list: LabelList<MixtureKey>,
+    pub(super) list: LabelList<MixtureKey>,
     /// Segments next to the reference items of tasks without a stage.
     segments: Vec<Alternative<Segment>>,
     scores: Vec<f64>,
@@ -57,7 +57,7 @@ impl LabelSearch {
         for position in 0..self.list.stages.len() {
             let stage = self.list.stages[position];
             let work = self.list.labels.len() as u64 * (stage.len() + 1);
-            if search.call.labels + work > search.call.max_labels || !self.list.can_trace(work) {
+            if search.call.labels + work > search.call.max_labels || !self.list.can_expand(work) {
                 search.set_later(stage.ratios_from_here());
                 self.bound_open_labels(search, stage.regret_from_here());
                 is_done = false;
