@@ -21,7 +21,7 @@ export function eventsView() {
     list.replaceChildren(...latest.map((event) => h("li", {},
       h("time", { datetime: event.at }, time(event.at)),
       h("span", {}, sentence(event)),
-      event.token !== "" && h("span", { class: "muted" }, `by ${event.token}`))));
+      event.token !== "" && h("span", { class: "muted" }, `by ${event.token_name ?? event.token}`))));
   }
   return { element, draw };
 }

@@ -282,7 +282,7 @@ mod tests {
             read::<Ask>(b"{\"without\": [\"\xff\"]}", 32)
                 .unwrap_err()
                 .detail
-                .contains("not UTF-8 from byte 14 on")
+                .contains("not valid UTF-8 from byte 14 on")
         );
     }
 

@@ -36,7 +36,7 @@ impl Spans {
     pub(super) fn start() -> Result<Option<Arc<Self>>, Failure> {
         let variables = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
         let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        if !variables.iter().any(|name| is_set(name)) {
+        if !variables.iter().any(is_set) {
             return Ok(None);
         }
         Self::send_to(None).map(Arc::new).map(Some)
