@@ -80,14 +80,14 @@ impl RequestObserver for Spans {
     }
 }
 
-/// The span of a request, with the attributes of the semantic conventions for HTTP servers.
+/// The span of a request, with the attributes of the semantic conventions for HTTP servers; `None`
+/// if the caller does not record the trace, which the processor does not check.
 fn span(request: &RequestSummary<'_>, scope: &InstrumentationScope) -> Option<SpanData> {
-    let trace = request.trace?;
-    let flags = if trace.is_sampled { TraceFlags::SAMPLED } else { TraceFlags::default() };
+    let trace = request.trace.filter(|trace| trace.is_sampled)?;
     let span_context = SpanContext::new(
         TraceId::from(trace.trace_id),
         SpanId::from(trace.span_id),
-        flags,
+        TraceFlags::SAMPLED,
         false,
         TraceState::default(),
     );
