@@ -36,13 +36,13 @@ struct Folder<'a>(&'a Path);
 
 impl Files for Folder<'_> {
     fn read(&self, path: &str) -> Result<String, String> {
-        std::fs::read_to_string(self.0.join(path)).map_err(|error| match error.kind() {
+        let bytes = std::fs::read(self.0.join(path)).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => "no such file".to_owned(),
             std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
             std::io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
-            std::io::ErrorKind::InvalidData => "it is not UTF-8 text".to_owned(),
             _ => error.to_string(),
-        })
+        })?;
+        outlay::table::decode(bytes).map(|decoded| decoded.text).map_err(|error| error.to_string())
     }
 }
 

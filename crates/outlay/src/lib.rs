@@ -78,6 +78,7 @@
 //! | [`replay`] | learners on recorded outcomes, and tests of the model's assumptions |
 //! | [`instance`] | named problems |
 //! | [`random`] | the counter-based random number generator |
+//! | [`table`] | tables in CSV files, in the forms that spreadsheets write |
 //! | [`text`] | suggestions for misspelt names, lists of names |
 //! | [`theory`] | regret bounds |
 //! | [`claims`] | claims of the paper and of this project as experiments with verdicts |
@@ -114,6 +115,7 @@ pub mod plan;
 pub mod problem;
 pub mod replay;
 pub mod simulation;
+pub mod table;
 pub mod text;
 pub mod theory;
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::SolveArgs;
+use super::csv::DecimalArgs;
 use super::number::non_negative;
 
 #[derive(Debug, Args)]
@@ -20,4 +21,7 @@ pub(crate) struct EvaluateArgs {
     /// spends]
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) csv: DecimalArgs,
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use outlay::fit::{Choice, Family};
 
+use super::csv::OutcomeCsvArgs;
 use super::number::positive;
 use crate::output::Format;
 
@@ -18,8 +19,7 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "COLUMN", required_unless_present = "threshold")]
     pub(crate) spend: Option<String>,
 
-    /// Column with the outcome: 1 or 0 (or true, false, yes, no); with --trials, the number of
-    /// successes
+    /// Column with the outcome: 1 or 0 (or true, false); with --trials, the number of successes
     #[arg(long, value_name = "COLUMN", required_unless_present = "threshold")]
     pub(crate) success: Option<String>,
 
@@ -44,6 +44,14 @@ pub(crate) struct FitArgs {
     /// Largest reward of one success, for the problem file [default: the largest in the log]
     #[arg(long, value_name = "AMOUNT", value_parser = positive, allow_negative_numbers = true, requires = "reward")]
     pub(crate) reward_max: Option<f64>,
+
+    #[command(flatten)]
+    pub(crate) csv: OutcomeCsvArgs,
+
+    /// The log has one row per round and columns for each task, named by patterns: --spend
+    /// '{task}_spend' --success '{task}_won'
+    #[arg(long, conflicts_with = "tasks")]
+    pub(crate) wide: bool,
 
     /// Family of the curves
     #[arg(long, value_enum, default_value_t = FamilyChoice::Auto)]

@@ -5,6 +5,7 @@ mod allocate;
 mod backup;
 mod bound;
 mod check;
+mod csv;
 #[cfg(feature = "serve")]
 mod demo;
 mod evaluate;

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use outlay::replay::Order;
 
 use super::MAX_REPLICATIONS;
+use super::csv::OutcomeCsvArgs;
 use crate::output::Format;
 
 #[derive(Debug, Args)]
@@ -38,6 +39,9 @@ pub(crate) struct ReplayArgs {
     /// Column with the reward, in the problem's unit; may be empty for failures
     #[arg(long, value_name = "COLUMN", default_value = "reward")]
     pub(crate) reward: String,
+
+    #[command(flatten)]
+    pub(crate) csv: OutcomeCsvArgs,
 
     /// Learner to run, as name or name:key=value,key=value; may be repeated [default: kl-ucb-plus,
     /// algorithm-1, uniform]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::csv::OutcomeCsvArgs;
 use crate::output::Format;
 
 #[derive(Debug, Args)]
@@ -15,6 +16,9 @@ pub(crate) struct TellArgs {
     /// CSV file with the columns round, task, completed, reward; - for standard input
     #[arg(value_name = "OUTCOMES")]
     pub(crate) outcomes: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) csv: OutcomeCsvArgs,
 
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]

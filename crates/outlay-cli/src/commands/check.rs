@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::args::CheckArgs;
 use crate::failure::Failure;
 use crate::input::problem_source;
+use crate::input::task_names::similar_names;
 use crate::output::table::{Align, Table, hidden_line, most_important, wrapped};
 use crate::output::{CommandOutput, Format, csv, json};
 use outlay::text::listed;
@@ -24,7 +25,7 @@ pub(crate) fn run(arguments: &CheckArgs) -> Result<CommandOutput, Failure> {
         problem.tasks().iter().map(|task| Row::new(task, problem.budget())).collect();
     let guarantee = Guarantee::of(&problem);
     let notes = notes(&problem);
-    let mut remarks = Vec::new();
+    let mut remarks = similar_names(problem.tasks().iter().map(Task::name));
     let result = match arguments.format {
         Format::Table => text(&problem, &rows, &guarantee, &notes),
         Format::Json => json(&Record {

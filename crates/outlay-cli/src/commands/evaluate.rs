@@ -39,15 +39,15 @@ pub(crate) fn run(arguments: &EvaluateArgs, quiet: bool) -> Result<CommandOutput
     }
     let problem = problem_source::problem(&arguments.solve.problem)?;
     let values = values(&problem, arguments.solve.values.as_deref())?;
+    let mut remarks: Vec<String> = Vec::new();
     let plan = match &arguments.plan {
-        Some(path) => spend_plan::read(&problem, path)?,
+        Some(path) => spend_plan::read(&problem, path, arguments.csv.form(), &mut remarks)?,
         None => current(&problem)?,
     };
     let budget = arguments.budget.unwrap_or(problem.budget());
     let options = arguments.solve.options(&problem);
     let evaluation = evaluate(&problem, &values, budget, &plan, &options)?;
     let rows = rows(&problem, &values, &evaluation);
-    let mut remarks: Vec<String> = Vec::new();
     if arguments.plan.is_none() {
         remarks.push("no --plan: evaluating the tasks' `current` spends".to_owned());
     }

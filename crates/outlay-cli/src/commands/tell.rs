@@ -5,8 +5,7 @@ use serde::Serialize;
 
 use crate::args::TellArgs;
 use crate::failure::Failure;
-use crate::input;
-use crate::input::csv_table::{CsvRow, CsvTable};
+use crate::input::csv_table::{CsvFile, CsvForm, CsvRow, CsvTable};
 use crate::input::state_file::StateFile;
 use crate::input::task_names::TaskNames;
 use crate::output::{CommandOutput, Format, csv, json};
@@ -15,14 +14,13 @@ use outlay_report::number::counted;
 const EXPECTED_COLUMNS: &str = "outcomes have the columns round, task, completed and reward";
 
 pub(crate) fn run(arguments: &TellArgs) -> Result<CommandOutput, Failure> {
-    let file_name = input::display_name(&arguments.outcomes);
     // Read before locking the state, because standard input can be slow.
-    let text = input::text(&arguments.outcomes)?;
+    let file = CsvFile::read(&arguments.outcomes)?;
     let (held, mut ledger) = StateFile::open(&arguments.state)?;
-    let outcomes = read(&ledger, &file_name, &text)?;
+    let outcomes = read(&ledger, &file, arguments.csv.form())?;
     let empty = outcomes.empty;
     let reported =
-        take(&mut ledger, outcomes).map_err(|errors| Failure::many(&file_name, &errors))?;
+        take(&mut ledger, outcomes).map_err(|errors| Failure::many(&file.name, &errors))?;
     if reported.new > 0 {
         held.save(&ledger)?;
     }
@@ -32,11 +30,12 @@ pub(crate) fn run(arguments: &TellArgs) -> Result<CommandOutput, Failure> {
         empty,
         open_rounds: ledger.open_rounds(),
     };
-    Ok(match arguments.format {
+    let output = match arguments.format {
         Format::Table => CommandOutput::new(format!("{}\n", sentence(reported, &record))),
         Format::Json => CommandOutput::new(json(&record)?),
         Format::Csv => CommandOutput::new(csv([record])?),
-    })
+    };
+    Ok(output.with_remarks(file.remark.into_iter().collect()))
 }
 
 /// Records the entries, or returns all errors of the file: syntax errors, then contradictions.
@@ -93,8 +92,8 @@ struct Columns {
     reward: Option<usize>,
 }
 
-fn read(ledger: &Ledger, file_name: &str, text: &str) -> Result<Outcomes, Failure> {
-    let rows = CsvTable::new(file_name, text)?;
+fn read(ledger: &Ledger, file: &CsvFile, form: CsvForm<'_>) -> Result<Outcomes, Failure> {
+    let rows = CsvTable::new(file, form)?;
     let columns = Columns {
         round: rows.column("round", EXPECTED_COLUMNS)?,
         task: rows.column("task", EXPECTED_COLUMNS)?,

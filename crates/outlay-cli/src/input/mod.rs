@@ -19,16 +19,19 @@ use crate::failure::Failure;
 
 /// Reads a text file, or standard input if the path is `-`.
 pub(crate) fn text(path: &Path) -> Result<String, Failure> {
-    let mut text = String::new();
+    String::from_utf8(bytes(path)?)
+        .map_err(|_| cannot_read(path, &std::io::ErrorKind::InvalidData.into()))
+}
+
+/// Reads a file, or standard input if the path is `-`.
+fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     let read = if is_stdin(path) {
-        std::io::stdin().lock().read_to_string(&mut text).map(|_| ())
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
     } else {
-        std::fs::read_to_string(path).map(|read| text = read)
+        std::fs::read(path)
     };
-    match read {
-        Ok(()) => Ok(text),
-        Err(error) => Err(cannot_read(path, &error)),
-    }
+    read.map_err(|error| cannot_read(path, &error))
 }
 
 /// Name of a file in messages.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use outlay::Problem;
 use outlay::problem::{Document, Files};
+use outlay::table::decode;
 
 use super::{display_name, is_stdin, reason, text};
 use crate::failure::Failure;
@@ -22,7 +23,8 @@ impl Folder {
 
 impl Files for Folder {
     fn read(&self, path: &str) -> Result<String, String> {
-        std::fs::read_to_string(self.0.join(path)).map_err(|error| reason(&error))
+        let bytes = std::fs::read(self.0.join(path)).map_err(|error| reason(&error))?;
+        decode(bytes).map(|decoded| decoded.text).map_err(|error| error.to_string())
     }
 }
 

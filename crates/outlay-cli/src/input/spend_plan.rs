@@ -6,15 +6,19 @@ use std::path::Path;
 use outlay::Problem;
 
 use crate::failure::Failure;
-use crate::input;
-use crate::input::csv_table::CsvTable;
+use crate::input::csv_table::{CsvFile, CsvForm, CsvTable};
 use crate::input::task_names::TaskNames;
 use outlay::text::listed;
 
-/// Reads the spend of each task of the problem.
-pub(crate) fn read(problem: &Problem, path: &Path) -> Result<Vec<f64>, Failure> {
-    let (file_name, text) = (input::display_name(path), input::text(path)?);
-    let rows = CsvTable::new(&file_name, &text)?;
+/// Reads the spend of each task of the problem. The remarks are about the file.
+pub(crate) fn read(
+    problem: &Problem,
+    path: &Path,
+    form: CsvForm<'_>,
+    remarks: &mut Vec<String>,
+) -> Result<Vec<f64>, Failure> {
+    let file = CsvFile::read(path)?;
+    let rows = CsvTable::new(&file, form)?;
     let expected_columns = "a plan has the columns task and spend";
     let (task_column, spend_column) =
         (rows.column("task", expected_columns)?, rows.column("spend", expected_columns)?);
@@ -45,7 +49,8 @@ pub(crate) fn read(problem: &Problem, path: &Path) -> Result<Vec<f64>, Failure> 
         ));
     }
     if !errors.is_empty() {
-        return Err(Failure::many(&file_name, &errors));
+        return Err(Failure::many(&file.name, &errors));
     }
+    remarks.extend(file.remark);
     Ok(seen.into_iter().flatten().map(|(_, spend)| spend).collect())
 }

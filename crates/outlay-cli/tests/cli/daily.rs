@@ -239,12 +239,12 @@ fn what_cannot_be_told_is_refused_with_its_lines_and_nothing_is_written() {
     let before = std::fs::read(&state).unwrap();
     let tells = [
         (
-            "round,task,completed,reward\n1,search,1,0.25\n1,social,yes,0.5\n1,social,no,\n2,video,0,\n1,serch,1,1\n1,audio,0,\n1,video,1,\n\
+            "round,task,completed,reward\n1,search,1,0.25\n1,social,TRUE,0.5\n1,social,0.0,\n2,video,0,\n1,serch,1,1\n1,audio,0,\n1,video,1,\n\
              x,video,1,1\n1,video,maybe,1\n1,video,1,7\n1,display\n1,display,,0.5\n",
             "error: standard input has 11 errors\n  \
              line 6: no task is named serch; did you mean search?\n  \
              line 9: round: must be a whole number of at least 1, not \"x\"\n  \
-             line 10: completed: must be 1 or 0 (or true, false, yes, no), not \"maybe\"\n  \
+             line 10: completed: must be 1 or 0 (or true, false), not \"maybe\"; if a word means success, give it with --true\n  \
              line 12: 2 fields, but the header has 4\n  \
              line 13: reward is given, but completed is empty\n  \
              line 2: round 1, task search: completed with reward 0.25 now, but completed with reward 0.5 before\n  \

@@ -209,7 +209,7 @@ fn everything_wrong_with_a_plan_is_told_at_once() {
     let message = "error: standard input has 4 errors\n  \
         line 3: no task is named smal; did you mean small?\n  \
         line 4: small was already given on line 2\n  \
-        line 5: spend of large: must be finite and not negative, not -1\n  \
+        line 5: spend of large: must be finite and not negative, not \"-1\"\n  \
         no row for side: every task needs a row, with spend 0 if it receives nothing\n";
     refuses(&["evaluate", JOBS, "--plan", "-"], plan, message);
     refuses(
@@ -218,7 +218,7 @@ fn everything_wrong_with_a_plan_is_told_at_once() {
         "error: standard input has 3 errors\n  \
         line 2: spend of small: must be a number, not \"two\"\n  \
         line 3: spend of large: is empty; give a number\n  \
-        line 4: spend of side: must be finite and not negative, not NaN\n",
+        line 4: spend of side: must be finite and not negative, not \"nan\"\n",
     );
 }
 

@@ -179,10 +179,10 @@ fn malformed_logs_are_told_with_their_lines() {
         "spend,won\n1,1\n-2,0\nx,1\n3,maybe\n4\n,1\n",
         &PLAIN,
         "error: standard input has 5 errors\n  \
-         line 3: spend: must be finite and not negative, not -2\n  \
+         line 3: spend: must be finite and not negative, not \"-2\"\n  \
          line 4: spend: must be a number, not \"x\"\n  \
-         line 5: won: must be 1 or 0 (or true, false, yes, no), not \"maybe\"\n  \
-         line 6: 1 fields, but the header has 2\n  \
+         line 5: won: must be 1 or 0 (or true, false), not \"maybe\"; if a word means success, give it with --true\n  \
+         line 6: 1 field, but the header has 2\n  \
          line 7: spend: is empty; give a number\n",
     );
     refuses(
@@ -190,7 +190,7 @@ fn malformed_logs_are_told_with_their_lines() {
         &["--spend", "spend", "--success", "won", "--trials", "n"],
         "error: standard input has 2 errors\n  \
          line 2: won: 3 is more than n = 2\n  \
-         line 3: n: must be a whole number of at least 1, not \"1.5\"\n",
+         line 3: n: must be a whole number of at least 0, not \"1.5\"\n",
     );
     refuses(
         "spend,won,worth\n1,1,\n1,0,\n",

@@ -104,7 +104,7 @@ fn what_is_wrong_with_rows_is_told_with_their_lines() {
             "{header}\nengine,1,20\nengine,-1,20\nwiring,x,1\nbodywork,1,101\nwiring,1,1,1\nengine,2,\n"
         ),
         "",
-        " has 5 errors\n  line 3: threshold: must be finite and not negative, not -1\n  line 4: threshold: must be a number, not \"x\"\n  \
+        " has 5 errors\n  line 3: threshold: must be finite and not negative, not \"-1\"\n  line 4: threshold: must be a number, not \"x\"\n  \
          line 5: reward: 101 is above reward_max = 100 of the problem; increase reward_max\n  line 6: 4 fields, but the header has 3\n  \
          line 7: reward: is empty; give a number",
     );
@@ -142,7 +142,7 @@ fn what_is_wrong_with_rows_is_told_with_their_lines() {
         "tries.csv",
         "task,spend,success,reward\nengine,1,1,\nwiring,1,maybe,3\nbodywork,1,0,\n",
         "",
-        " has 2 errors\n  line 2: reward: is empty; give a number\n  line 3: success: must be 1 or 0 (or true, false, yes, no), not \"maybe\"",
+        " has 2 errors\n  line 2: reward: is empty; give a number\n  line 3: success: must be 1 or 0 (or true, false), not \"maybe\"; if a word means success, give it with --true",
     );
 }
 

@@ -591,7 +591,7 @@ fn samples_that_cannot_be_found() {
             ),
             (
                 "family = 'empirical', file = 'twice.csv', column = 'price'",
-                "task[0].curve.column: in `twice.csv`: the column `price` appears twice; rename one",
+                "task[0].curve.file: cannot read `twice.csv`: the column `price` appears twice; rename one",
             ),
             (
                 "family = 'empirical', file = 'prices.csv', column = 'prise'",
@@ -972,6 +972,7 @@ fn kinds_of_files_carry_their_data() {
         file: file(),
         line: 3,
         cell: FoundValue::Text("x".to_owned()),
+        error: None,
         others: 0,
     };
     assert_eq!(kinds(&curve("amount"), &files), column(bad_cell));

@@ -1,6 +1,6 @@
 //! `outlay fit`: fits curves to a log.
 //!
-//! The log is read (`log`), the tasks are fitted (`fit_tasks`), and the results are written: text
+//! The log is read (`log`, `wide`), the tasks are fitted (`fit_tasks`), and the results are written: text
 //! (`table`), JSON and CSV (`record`) and the problem file (`problem_file`).
 
 mod fit_tasks;
@@ -8,6 +8,7 @@ mod log;
 mod problem_file;
 mod record;
 mod table;
+mod wide;
 
 use std::path::Path;
 
@@ -38,7 +39,7 @@ pub(crate) fn run(arguments: &FitArgs, quiet: bool) -> Result<CommandOutput, Fai
     if let Some(path) = &arguments.output {
         problem_file::refuse_existing(path, arguments.overwrite)?;
     }
-    let logs = log::read(arguments)?;
+    let log::Log { tasks: logs, mut remarks } = log::read(arguments)?;
     let amounts = amounts(arguments, &logs)?;
     let request = Request {
         choice: arguments.family.into(),
@@ -57,7 +58,7 @@ pub(crate) fn run(arguments: &FitArgs, quiet: bool) -> Result<CommandOutput, Fai
     let tasks = fit_all(logs, &request)?;
     let answer =
         Answer { log: &arguments.log, tasks, amounts, budget_given: arguments.budget.is_some() };
-    let remarks = write_files(arguments, &answer)?;
+    remarks.extend(write_files(arguments, &answer)?);
     let result = match arguments.format {
         Format::Table => table::table(&answer),
         Format::Json => json(&record::record(&answer))?,
@@ -67,6 +68,7 @@ pub(crate) fn run(arguments: &FitArgs, quiet: bool) -> Result<CommandOutput, Fai
 }
 
 fn check_usage(arguments: &FitArgs) -> Result<(), Failure> {
+    wide::check_usage(arguments)?;
     match (arguments.threshold.is_some(), arguments.family) {
         (true, FamilyChoice::Auto | FamilyChoice::Empirical) => Ok(()),
         (true, _) => Err(Failure(
@@ -117,8 +119,10 @@ fn drawn(arguments: &FitArgs, logs: &[TaskLog]) -> Vec<bool> {
 
 /// The command line for the report, with defaults written out.
 fn command(arguments: &FitArgs) -> String {
-    let quoted =
-        |text: String| if text.contains(char::is_whitespace) { format!("'{text}'") } else { text };
+    let quoted = |text: String| {
+        let is_plain = !text.contains(|sign: char| sign.is_whitespace() || "{};".contains(sign));
+        if is_plain { text } else { format!("'{text}'") }
+    };
     let mut words = vec!["outlay fit".to_owned(), quoted(arguments.log.display().to_string())];
     let mut flag = |name: &str, value: Option<String>| {
         words.extend(value.map(|value| format!("--{name} {}", quoted(value))))
@@ -129,6 +133,10 @@ fn command(arguments: &FitArgs) -> String {
     flag("success", arguments.success.clone());
     flag("trials", arguments.trials.clone());
     flag("reward", arguments.reward.clone());
+    let decimal = arguments.csv.decimal.decimal.and_then(|sign| sign.to_possible_value());
+    flag("decimal", decimal.map(|sign| sign.get_name().to_owned()));
+    flag("true", arguments.csv.true_word.clone());
+    flag("wide", arguments.wide.then(String::new));
     flag("reward-max", arguments.reward_max.map(|amount| amount.to_string()));
     let family = arguments.family.to_possible_value().map(|value| value.get_name().to_owned());
     flag("family", family.filter(|_| arguments.threshold.is_none()));

@@ -16,6 +16,7 @@ use crate::args::ReplayArgs;
 use crate::commands::simulate::request::{DEFAULT_LEARNERS, DEFAULT_REPLICATIONS, learners};
 use crate::failure::Failure;
 use crate::input;
+use crate::input::csv_table::CsvFile;
 use crate::input::problem_source;
 use crate::output::ReportFile;
 use crate::output::command_line;
@@ -36,8 +37,9 @@ pub(crate) fn run(arguments: &ReplayArgs, quiet: bool) -> Result<CommandOutput, 
     let file =
         ReportFile::new(arguments.report.as_deref(), &[&arguments.problem, &arguments.runs])?;
     let problem = problem_source::problem(&arguments.problem)?;
-    let (file_name, text) = (input::display_name(&arguments.runs), input::text(&arguments.runs)?);
-    let recorded = rows::read(&problem, arguments, &file_name, &text)?;
+    let runs = CsvFile::read(&arguments.runs)?;
+    let recorded = rows::read(&problem, arguments, &runs)?;
+    let file_name = runs.name;
     let record = Record::new(&problem, recorded.tasks)
         .map_err(|error| Failure::many(&file_name, &[error.to_string()]))?;
     let learners = match &arguments.learners[..] {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use outlay::Problem;
 use outlay::replay::{OutcomeRow, TaskRows, ThresholdRow};
+use outlay::{Problem, Task};
 
 use crate::args::ReplayArgs;
 use crate::failure::Failure;
-use crate::input::csv_table::{CsvRow, CsvTable};
-use crate::input::task_names::TaskNames;
+use crate::input::csv_table::{CsvFile, CsvRow, CsvTable};
+use crate::input::task_names::{TaskNames, similar_names};
 use outlay::text::{listed, nearest};
 
 /// The rows of each task, and remarks on the file.
@@ -113,14 +113,13 @@ impl Columns {
     }
 }
 
-/// Parses the rows; `file_name` is the name of the file in messages.
+/// Parses the rows.
 pub(super) fn read(
     problem: &Problem,
     arguments: &ReplayArgs,
-    file_name: &str,
-    text: &str,
+    file: &CsvFile,
 ) -> Result<Recorded, Failure> {
-    let rows = CsvTable::new(file_name, text)?;
+    let rows = CsvTable::new(file, arguments.csv.form())?;
     let columns = Columns::find(&rows, arguments)?;
     let names = TaskNames::new(problem);
     let mut tasks: Vec<TaskRows> = problem.tasks().iter().map(|_| columns.no_rows()).collect();
@@ -147,9 +146,13 @@ pub(super) fn read(
         errors.push(no_rows(&missing, &others));
     }
     if !errors.is_empty() {
-        return Err(Failure::many(file_name, &errors));
+        return Err(Failure::many(&file.name, &errors));
     }
-    Ok(Recorded { tasks, remarks: left_out(&others) })
+    let mut remarks: Vec<String> = file.remark.iter().cloned().collect();
+    remarks.extend(left_out(&others));
+    let names = problem.tasks().iter().map(Task::name).chain(others.keys().map(String::as_str));
+    remarks.extend(similar_names(names));
+    Ok(Recorded { tasks, remarks })
 }
 
 /// The error that tasks have no rows, with a suggestion.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::value::{ExpectedType, FoundValue};
 use crate::curve::{CurveErrorKind, NumberRange};
+use crate::table::{NumberError, TableError};
 use crate::text::{did_you_mean, listed, one_line};
 
 /// The kind of a [`ProblemError`](super::ProblemError), with its data. `Display` gives the message
@@ -209,6 +210,22 @@ pub enum ProblemErrorKind {
         /// The reason.
         reason: String,
     },
+    /// A file that is not a table.
+    #[error("cannot read `{}`: {error}", one_line(.file))]
+    NotATable {
+        /// The file.
+        file: String,
+        /// The reason.
+        error: TableError,
+    },
+    /// A cell that is not a number in the form of its table.
+    #[error("must be a number, not {cell}: {error}")]
+    NotANumber {
+        /// The cell.
+        cell: FoundValue,
+        /// The reason.
+        error: NumberError,
+    },
     /// A column that a file does not have.
     #[error(
         "in `{}`: there is no column `{}`: {}",
@@ -223,14 +240,6 @@ pub enum ProblemErrorKind {
         column: String,
         /// The columns of the file, which all errors of the file share.
         known: Arc<[String]>,
-    },
-    /// A column that a file has more than once.
-    #[error("in `{}`: the column `{}` appears twice; rename one", one_line(.file), one_line(.column))]
-    AmbiguousColumn {
-        /// The file.
-        file: String,
-        /// The column.
-        column: String,
     },
     /// A file without rows.
     #[error("`{}` has no rows", one_line(.file))]
@@ -248,8 +257,9 @@ pub enum ProblemErrorKind {
     },
     /// A cell that should hold a number.
     #[error(
-        "`{}` line {line} must have a number, finite and not negative, not {cell}{}",
+        "`{}` line {line} must have a number, finite and not negative, not {cell}{}{}",
         one_line(.file),
+        number_hint(.error),
         other_cells(*.others)
     )]
     BadSample {
@@ -259,6 +269,8 @@ pub enum ProblemErrorKind {
         line: u64,
         /// The cell.
         cell: FoundValue,
+        /// The reason, if the cell resembles a number.
+        error: Option<NumberError>,
         /// The number of other such cells in the column.
         others: usize,
     },
@@ -368,6 +380,10 @@ fn named(lower_bounds: &[(String, f64)]) -> String {
 fn equations(conditions: &[(String, String)]) -> String {
     let equations = conditions.iter().map(|(column, cell)| format!("{column} = {cell}"));
     one_line(&equations.collect::<Vec<_>>().join(", "))
+}
+
+fn number_hint(error: &Option<NumberError>) -> String {
+    error.map(|error| format!(": {error}")).unwrap_or_default()
 }
 
 fn other_cells(others: usize) -> String {

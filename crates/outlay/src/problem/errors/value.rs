@@ -31,6 +31,13 @@ pub enum ExpectedType {
     Table,
 }
 
+impl ExpectedType {
+    /// Whether it is one number.
+    pub(in crate::problem) fn is_numeric(self) -> bool {
+        matches!(self, Self::Number | Self::WholeNumber | Self::PositiveWholeNumber)
+    }
+}
+
 impl fmt::Display for ExpectedType {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {

@@ -7,13 +7,13 @@
 
 use std::collections::HashSet;
 
-use super::csv_table::{CsvRows, Row};
 use super::curve::curve_keys;
 use super::reward::reward_keys;
 use super::table::Fields;
 use super::task::{TASK_KEYS, add_placeholder, task_of};
 use super::{Reader, TaskSink};
 use crate::problem::errors::{FieldPath, ProblemErrorKind};
+use crate::table::{Row, TableError, TableReader};
 
 /// The line that names the columns.
 const HEADER_LINE: u64 = 1;
@@ -40,21 +40,29 @@ pub(super) fn read_csv_tasks(
     text: &str,
     tasks: &mut dyn TaskSink,
     reader: &mut Reader<'_>,
-) -> Result<(), String> {
-    let mut rows = CsvRows::new(text)?;
+) -> Result<(), TableError> {
     let header = FieldPath::Line { file, line: HEADER_LINE };
+    let mut rows = match TableReader::new(text, None) {
+        Err(TableError::RepeatedColumn { column }) => {
+            reader.errors.add(header, ProblemErrorKind::RepeatedColumn { column });
+            add_placeholder(header, tasks, reader);
+            return Ok(());
+        }
+        opened => opened?,
+    };
     let names = rows.columns().to_vec();
     let Some(columns) = read_header(header, &names, reader) else {
         add_placeholder(header, tasks, reader);
         return Ok(());
     };
     let count = tasks.count();
-    while let Some(row) = rows.next()? {
-        let path = FieldPath::Line { file, line: row.line };
-        if row.len() == names.len() {
+    while let Some(row) = rows.next_row()? {
+        let path = FieldPath::Line { file, line: row.line() };
+        let found = row.cell_count(names.len());
+        if found == names.len() {
             read_row(path, &columns, row, tasks, reader);
         } else {
-            let (expected, found) = (names.len(), row.len());
+            let expected = names.len();
             reader.errors.add(path, ProblemErrorKind::RowLength { expected, found });
             add_placeholder(path, tasks, reader);
         }

@@ -26,7 +26,7 @@ use super::check::{TaskChecker, check_into};
 use super::errors::{ErrorList, FieldPath, ProblemError, ProblemErrorKind, ProblemErrors};
 use super::{Leftover, Problem, ProblemSpec, TaskSpec};
 use crate::curve::Curve;
-use csv_table::{CsvFiles, cannot_read};
+use csv_table::{CsvFiles, not_a_table};
 use csv_tasks::read_csv_tasks;
 use json::{JsonSource, NeedsTree};
 use table::{Fields, RawValue};
@@ -314,7 +314,7 @@ fn read_csv_file(table: &Fields<'_>, tasks: &mut dyn TaskSink, reader: &mut Read
     table.require("file", "`tasks`", &mut reader.errors);
     let Some(file) = table.text("file", &mut reader.errors) else { return };
     let read = reader.csv_files.text(file).and_then(|text| {
-        read_csv_tasks(file, &text, tasks, reader).map_err(|reason| cannot_read(file, reason))
+        read_csv_tasks(file, &text, tasks, reader).map_err(|error| not_a_table(file, error))
     });
     if let Err(error) = read {
         reader.errors.add(table.at("file"), error);

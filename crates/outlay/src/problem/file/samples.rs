@@ -1,9 +1,10 @@
 //! Reads samples: a list, or a column of a CSV file, optionally of the rows that meet conditions.
 
 use super::Reader;
-use super::csv_table::{CsvTable, Row};
-use super::table::{Fields, RawValue, cell_number};
+use super::csv_table::CsvTable;
+use super::table::{Fields, RawValue};
 use crate::problem::errors::{ExpectedType, FieldPath, FoundValue, ProblemErrorKind};
+use crate::table::{NumberError, Row};
 
 /// The keys of the source of samples.
 pub(crate) const SAMPLE_KEYS: [&str; 4] = ["samples", "file", "column", "where"];
@@ -54,10 +55,10 @@ fn from_file(fields: &Fields<'_>, owner: &str, reader: &mut Reader<'_>) -> Optio
         }
     };
     let conditions = conditions(fields, file, &table, reader);
-    let column = match table.column(column?) {
+    let column = match table.column(column?, file) {
         Ok(column) => column,
         Err(error) => {
-            reader.errors.add(fields.at("column"), error.in_file(file));
+            reader.errors.add(fields.at("column"), error);
             return None;
         }
     };
@@ -89,19 +90,19 @@ fn column_numbers(
     let mut samples = Vec::with_capacity(rows.len());
     let mut bad = Vec::new();
     for row in rows {
-        let cell = row.cell(column);
-        match cell_number(cell).filter(|number| number.is_finite() && *number >= 0.0) {
-            Some(number) => samples.push(number),
-            None => bad.push((row.line, cell)),
+        match row.number(column) {
+            Ok(number) if number.is_finite() && number >= 0.0 => samples.push(number),
+            read => bad.push((row, read.err())),
         }
     }
-    let Some((line, cell)) = bad.first() else {
+    let Some((row, error)) = bad.first() else {
         return Some(samples);
     };
     let kind = ProblemErrorKind::BadSample {
         file: file.to_owned(),
-        line: *line,
-        cell: FoundValue::Text((*cell).to_owned()),
+        line: row.line(),
+        cell: FoundValue::Text(row.cell(column).to_owned()),
+        error: error.filter(|error| *error != NumberError::NotANumber),
         others: bad.len() - 1,
     };
     reader.errors.add(fields.at("column"), kind);
@@ -125,7 +126,7 @@ fn conditions(
         Some(RawValue::Value(value)) => {
             written.extend(Fields::of_value(path, value, &mut reader.errors)?.entries())
         }
-        Some(RawValue::Cell(_)) => {
+        Some(RawValue::Cell(..)) => {
             reader.errors.add(path, ProblemErrorKind::ConditionWithoutColumn);
             return None;
         }
@@ -134,9 +135,9 @@ fn conditions(
     let mut conditions = Vec::new();
     for (name, wanted) in &written {
         let path = FieldPath::Key(&path, name);
-        match (table.column(name), wanted.as_cell()) {
+        match (table.column(name, file), wanted.as_cell()) {
             (Ok(column), Some(wanted)) => conditions.push((column, wanted)),
-            (Err(error), _) => reader.errors.add(path, error.in_file(file)),
+            (Err(error), _) => reader.errors.add(path, error),
             (_, None) => {
                 let (expected, found) = (ExpectedType::TextOrNumber, wanted.found());
                 reader.errors.add(path, ProblemErrorKind::WrongType { expected, found });

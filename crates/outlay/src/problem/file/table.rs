@@ -1,8 +1,8 @@
 //! The fields of one table, in a document or in a row of a CSV file.
 
-use super::csv_table::Row;
 use super::value::Value;
 use crate::problem::errors::{ErrorList, ExpectedType, FieldPath, FoundValue, ProblemErrorKind};
+use crate::table::{Decimal, NumberError, Row, parse_flag, parse_number};
 
 /// The separator of a list in one cell.
 const CELL_LIST_SEPARATOR: char = ';';
@@ -13,12 +13,8 @@ const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_992.0;
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum RawValue<'a> {
     Value(&'a Value),
-    Cell(&'a str),
-}
-
-/// A number in a cell.
-pub(crate) fn cell_number(cell: &str) -> Option<f64> {
-    cell.trim().parse().ok()
+    /// A cell, and the decimal sign of its table.
+    Cell(&'a str, Option<Decimal>),
 }
 
 impl<'a> RawValue<'a> {
@@ -26,7 +22,23 @@ impl<'a> RawValue<'a> {
     pub(crate) fn found(self) -> FoundValue {
         match self {
             Self::Value(value) => value.found(),
-            Self::Cell(cell) => FoundValue::Text(cell.to_owned()),
+            Self::Cell(cell, _) => FoundValue::Text(cell.to_owned()),
+        }
+    }
+
+    /// The error of a value that does not have the expected type.
+    fn not_of_type(self, expected: ExpectedType) -> ProblemErrorKind {
+        let found = self.found();
+        match self {
+            Self::Cell(cell, decimal) if expected.is_numeric() => {
+                match parse_number(cell, decimal) {
+                    Ok(_) | Err(NumberError::NotANumber) => {
+                        ProblemErrorKind::WrongType { expected, found }
+                    }
+                    Err(error) => ProblemErrorKind::NotANumber { cell: found, error },
+                }
+            }
+            _ => ProblemErrorKind::WrongType { expected, found },
         }
     }
 
@@ -35,7 +47,7 @@ impl<'a> RawValue<'a> {
             Self::Value(Value::Integer(number)) => Some(*number as f64),
             Self::Value(Value::Float(number)) => Some(*number),
             Self::Value(_) => None,
-            Self::Cell(cell) => cell_number(cell),
+            Self::Cell(cell, decimal) => parse_number(cell, decimal).ok(),
         }
     }
 
@@ -55,7 +67,7 @@ impl<'a> RawValue<'a> {
         match self {
             Self::Value(Value::String(text)) => Some(text),
             Self::Value(_) => None,
-            Self::Cell(cell) => Some(cell),
+            Self::Cell(cell, _) => Some(cell),
         }
     }
 
@@ -63,9 +75,7 @@ impl<'a> RawValue<'a> {
         match self {
             Self::Value(Value::Bool(flag)) => Some(*flag),
             Self::Value(_) => None,
-            Self::Cell(cell) if cell.eq_ignore_ascii_case("true") => Some(true),
-            Self::Cell(cell) if cell.eq_ignore_ascii_case("false") => Some(false),
-            Self::Cell(_) => None,
+            Self::Cell(cell, _) => parse_flag(cell),
         }
     }
 
@@ -73,8 +83,9 @@ impl<'a> RawValue<'a> {
         match self {
             Self::Value(Value::Array(items)) => Some(items.iter().map(Self::Value).collect()),
             Self::Value(_) => None,
-            Self::Cell(cell) => {
-                Some(cell.split(CELL_LIST_SEPARATOR).map(|item| Self::Cell(item.trim())).collect())
+            Self::Cell(cell, decimal) => {
+                let items = cell.split(CELL_LIST_SEPARATOR);
+                Some(items.map(|item| Self::Cell(item.trim(), decimal)).collect())
             }
         }
     }
@@ -147,7 +158,7 @@ impl<'a> Fields<'a> {
         let values = table.iter().map(|(key, value)| (key.as_str(), of_value(value)));
         let cells = columns
             .iter()
-            .map(move |&(key, column)| (key, row.and_then(|row| of_cell(row.cell(column)))));
+            .map(move |&(key, column)| (key, row.and_then(|row| of_cell(row, column))));
         values.chain(cells).filter_map(|(key, written)| Some((key, written?)))
     }
 
@@ -158,7 +169,7 @@ impl<'a> Fields<'a> {
             }
             Entries::Row(columns, row) => {
                 let (_, column) = columns.iter().find(|(entry, _)| *entry == key)?;
-                of_cell(row.cell(*column))
+                of_cell(row, *column)
             }
         }
     }
@@ -178,8 +189,7 @@ impl<'a> Fields<'a> {
         let written = self.get(key)?;
         let value = read(written);
         if value.is_none() {
-            let found = written.found();
-            errors.add(self.at(key), ProblemErrorKind::WrongType { expected, found });
+            errors.add(self.at(key), written.not_of_type(expected));
         }
         value
     }
@@ -214,8 +224,7 @@ impl<'a> Fields<'a> {
             match item.number() {
                 Some(number) => numbers.push(number),
                 None => {
-                    let (expected, found) = (ExpectedType::Number, item.found());
-                    let kind = ProblemErrorKind::WrongType { expected, found };
+                    let kind = item.not_of_type(ExpectedType::Number);
                     errors.add(FieldPath::Item(&list, position), kind);
                 }
             }
@@ -271,6 +280,7 @@ fn of_value(value: &Value) -> Option<RawValue<'_>> {
 }
 
 /// A cell that is set.
-fn of_cell(cell: &str) -> Option<RawValue<'_>> {
-    (!cell.is_empty()).then_some(RawValue::Cell(cell))
+fn of_cell(row: Row<'_>, column: usize) -> Option<RawValue<'_>> {
+    let cell = row.cell(column);
+    (!cell.is_empty()).then_some(RawValue::Cell(cell, row.decimal()))
 }

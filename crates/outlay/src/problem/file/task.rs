@@ -44,7 +44,7 @@ fn table<'a>(
     match task.get(key)? {
         RawValue::Value(value) => Fields::of_value(path, value, &mut reader.errors),
         // A cell cannot hold a table.
-        RawValue::Cell(_) => None,
+        RawValue::Cell(..) => None,
     }
 }
 
