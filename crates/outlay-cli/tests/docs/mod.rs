@@ -3,6 +3,7 @@
 
 mod guides;
 mod links;
+mod numbers;
 mod results;
 #[cfg(feature = "serve")]
 mod service_guide;

@@ -51,8 +51,17 @@ pub(super) fn figure(panel: &Panel, file: &str) -> Figure {
     };
     let strokes = strokes(panel);
     let named = panel.lines.iter().zip(&strokes).filter(|(line, _)| !line.points.is_empty());
+    let is_drawn = |line: &outlay::claims::Line| {
+        let is_on = |scale: &Scale, number: f64| scale.place(number).is_some();
+        line.points.iter().any(|&(x, y)| is_on(&across, x) && is_on(&up, y))
+    };
     let entry = |(line, stroke): (&outlay::claims::Line, &Stroke)| Entry {
-        name: line.name.clone(),
+        // A logarithmic axis has no zero.
+        name: if is_drawn(line) {
+            line.name.clone()
+        } else {
+            format!("{}: 0, not drawn", line.name)
+        },
         swatch: Swatch::Line(*stroke),
         series: None,
     };
@@ -74,4 +83,31 @@ pub(super) fn figure(panel: &Panel, file: &str) -> Figure {
         }
     }
     Figure::half(panel.heading, file, lines.picture(panel.heading), panel.caption.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use outlay::claims::{Axis, Line};
+
+    use super::*;
+
+    #[test]
+    fn the_legend_marks_lines_that_a_logarithmic_axis_cannot_show() {
+        let line = |name: &str, regret: f64| Line {
+            name: name.to_owned(),
+            kind: LineKind::Measured,
+            points: vec![(1_000.0, regret), (10_000.0, regret)],
+            intervals: Vec::new(),
+        };
+        let panel = Panel {
+            heading: "Regret",
+            caption: String::new(),
+            across: Axis { title: "T", logarithmic: true },
+            up: Axis { title: "regret", logarithmic: true },
+            lines: vec![line("some", 3.0), line("none", 0.0)],
+        };
+        let svg = figure(&panel, "regret").picture.unwrap().file();
+        assert!(svg.contains(">some<"), "{svg}");
+        assert!(svg.contains(">none: 0, not drawn<"), "{svg}");
+    }
 }

@@ -59,33 +59,52 @@ fn logarithmic(scale: &Scale, most: usize, whole: bool) -> Vec<Tick> {
 /// have a label.
 fn marks(scale: &Scale, labelled: &[i32], every: i32) -> Vec<Tick> {
     let (first, last) = (scale.low.log10().floor() as i32, scale.high.log10().ceil() as i32);
+    let on_scale = |power: i32, factor: i32| {
+        let at = f64::from(factor) * 10_f64.powi(power);
+        scale.place(at).map(|_| at)
+    };
+    let is_named =
+        |power: i32, factor: i32| labelled.contains(&factor) && power.rem_euclid(every) == 0;
+    // One style for the whole axis: `10,000` never stands beside `10⁶`.
+    let is_plain = (first..=last).filter(|power| !PLAIN_POWERS.contains(power)).all(|power| {
+        !(1..=9).any(|factor| is_named(power, factor) && on_scale(power, factor).is_some())
+    });
     let mut marks = Vec::new();
     for power in first..=last {
         for factor in 1..=9 {
-            let at = f64::from(factor) * 10_f64.powi(power);
-            if scale.place(at).is_none() {
-                continue;
-            }
-            let named = labelled.contains(&factor) && power.rem_euclid(every) == 0;
+            let Some(at) = on_scale(power, factor) else { continue };
+            let is_named = is_named(power, factor);
             // Minor ticks between dense decades would be clutter.
-            if every > 1 && !named {
+            if every > 1 && !is_named {
                 continue;
             }
-            marks.push(Tick {
-                at,
-                label: if named { power_label(factor, power) } else { String::new() },
-            });
+            let label = match (is_named, is_plain) {
+                (false, _) => String::new(),
+                (true, true) => plain_label(factor, power),
+                (true, false) => power_label(factor, power),
+            };
+            marks.push(Tick { at, label });
         }
     }
     marks
 }
 
-/// `0.01`, `200`, `10,000`, `10⁶`, `2×10⁶`.
+/// Powers of ten that are written out if all labels of an axis can be.
+const PLAIN_POWERS: std::ops::RangeInclusive<i32> = -3..=5;
+
+/// `0.01`, `200`, `10,000`.
+fn plain_label(factor: i32, power: i32) -> String {
+    if power < 0 {
+        return format!("0.{}{factor}", "0".repeat((-power - 1) as usize));
+    }
+    grouped(&format!("{factor}{}", "0".repeat(power as usize)))
+}
+
+/// `1`, `10`, `10⁴`, `2×10⁶`.
 fn power_label(factor: i32, power: i32) -> String {
-    match power {
-        0..=5 => grouped(&format!("{factor}{}", "0".repeat(power as usize))),
-        -3..=-1 => format!("0.{}{factor}", "0".repeat((-power - 1) as usize)),
-        _ if factor == 1 => format!("10{}", raised(power)),
+    match (factor, power) {
+        (_, 0 | 1) => plain_label(factor, power),
+        (1, _) => format!("10{}", raised(power)),
         _ => format!("{factor}×10{}", raised(power)),
     }
 }
@@ -163,10 +182,10 @@ mod tests {
         );
         assert_eq!(labels(&Scale::logarithmic(0.5, 30.0), 6), ["0.5", "1", "2", "5", "10", "20"]);
         assert_eq!(labels(&Scale::logarithmic(30.0, 42.0), 4), ["30", "35", "40"]);
-        assert_eq!(labels(&Scale::logarithmic(1.0, 1e9), 5), ["1", "100", "10,000", "10⁶", "10⁸"]);
+        assert_eq!(labels(&Scale::logarithmic(1.0, 1e9), 5), ["1", "10²", "10⁴", "10⁶", "10⁸"]);
         assert_eq!(
             labels(&Scale::logarithmic(1e-5, 1.0), 9),
-            ["10⁻⁵", "10⁻⁴", "0.001", "0.01", "0.1", "1"]
+            ["10⁻⁵", "10⁻⁴", "10⁻³", "10⁻²", "10⁻¹", "1"]
         );
     }
 

@@ -83,7 +83,7 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let mut columns = vec!["pairs".to_owned(), "T".to_owned()];
     columns.extend(learners.iter().map(|learner| format!("{learner}: regret")));
     let table = Table { columns, rows: rows.collect() };
-    let mut drawn: Vec<Line> = lines(0).chain(lines(2)).collect();
+    let mut drawn: Vec<Line> = lines(0).chain(lines(1)).chain(lines(2)).collect();
     drawn.push(series::level(evidence, "choosing at random", 0.5));
     drawn.push(series::level(evidence, "no learner is below", 1.0 / 13.2));
     Ok(Finding {
