@@ -7,6 +7,7 @@
 //! bench_service rounds FOLDER            how long an ask takes after a thousand, and after ten million rounds
 //! bench_service client FOLDER SECONDS COUNT
 //!                                        one client, asks and reports one after the other, so many rounds a request
+//! bench_service goodput FOLDER SECONDS   durable reports a second with 256 connections and with 2,000, in turn
 //! bench_service alone WHAT CONNECTIONS FOLDER SECONDS
 //!                                        one row of the rates by itself, for a profiler; its threads have names
 //! crates/outlay-server/tests/with-postgres bench_service postgres SECONDS
@@ -56,9 +57,10 @@ fn main() -> Result<(), Failure> {
         ["restart", folder, items] => restart(Path::new(folder), items.parse()?)?,
         ["rounds", folder] => rounds(Path::new(folder))?,
         ["client", folder, seconds, count] => client(Path::new(folder), seconds.parse()?, count.parse()?)?,
+        ["goodput", folder, seconds] => goodput(Path::new(folder), seconds.parse()?)?,
         ["postgres", seconds] => postgres(seconds.parse()?)?,
         ["alone", what, connections, folder, seconds] => alone(what, connections.parse()?, Path::new(folder), seconds.parse()?)?,
-        _ => return Err("usage: bench_service rates|restart|rounds|client|alone …; the source says what follows".into()),
+        _ => return Err("usage: bench_service rates|restart|rounds|client|goodput|alone …; the source says what follows".into()),
     };
     println!("{answer}");
     Ok(())
@@ -255,12 +257,22 @@ fn load(
     seconds: f64,
     requests: &Requests,
 ) -> Result<Rate, Failure> {
+    load_by(one_client, address, connections, seconds, requests)
+}
+
+fn load_by<F: Future<Output = Result<Vec<f64>, Failure>> + Send + 'static>(
+    client: fn(String, Instant, Requests) -> F,
+    address: &str,
+    connections: usize,
+    seconds: f64,
+    requests: &Requests,
+) -> Result<Rate, Failure> {
     let runtime = runtime("client")?;
     let (begin, ticks_before) = (Instant::now(), ticks());
     let until = begin + Duration::from_secs_f64(seconds);
     let mut times = runtime.block_on(async {
         let clients: Vec<_> = (0..connections)
-            .map(|_| tokio::spawn(one_client(address.to_owned(), until, Arc::clone(requests))))
+            .map(|_| tokio::spawn(client(address.to_owned(), until, Arc::clone(requests))))
             .collect();
         let mut times = Vec::new();
         for client in clients {
@@ -296,6 +308,58 @@ async fn one_client(
         times.push(sent.elapsed().as_secs_f64());
     }
     Ok(times)
+}
+
+/// The same for a client that is refused or disconnected now and then: it waits and sends the
+/// request again. Only answers that it wants are counted.
+async fn patient_client(
+    address: String,
+    until: Instant,
+    requests: Requests,
+) -> Result<Vec<f64>, Failure> {
+    /// As `Retry-After` says.
+    const PAUSE: Duration = Duration::from_secs(1);
+    let (mut answer, mut times) = (Vec::with_capacity(4096), Vec::new());
+    let (mut open, mut waiting) = (None, None);
+    while Instant::now() < until
+        && let Some(request) = waiting.take().or_else(|| requests())
+    {
+        let sent = Instant::now();
+        let status = match &mut open {
+            Some(stream) => exchange(stream, &request, &mut answer).await.map(|(status, _)| status),
+            None => Ok(0),
+        };
+        match status {
+            Ok(200..300) => times.push(sent.elapsed().as_secs_f64()),
+            Ok(0) => {
+                open = TcpStream::connect(&address).await.ok();
+                waiting = Some(request);
+            }
+            _ => {
+                (open, waiting) = (None, Some(request));
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+    Ok(times)
+}
+
+/// Durable reports a second with 256 connections and with 2,000, about twice as many as the service
+/// accepts, in alternating turns. Each connection has an open file at both ends: `ulimit -n 8192`.
+fn goodput(folder: &Path, seconds: f64) -> Result<Value, Failure> {
+    let mut rows = Vec::new();
+    for turn in 0..TURNS {
+        for connections in [256, 2000] {
+            let place = folder.join(format!("{connections}-{turn}"));
+            let running = Running::start(embedded(&place)?)?;
+            let requests = reports(&running, seconds)?;
+            let rate = load_by(patient_client, &running.address, connections, seconds, &requests)?;
+            running.end()?;
+            std::fs::remove_dir_all(place)?;
+            rows.push(row("goodput", connections, turn, &rate));
+        }
+    }
+    Ok(json!({ "rates": rows }))
 }
 
 /// One of the things that are measured.

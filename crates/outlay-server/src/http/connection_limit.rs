@@ -12,10 +12,16 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
+/// A connection counts as in use for this long after a request. Without it more busy clients than
+/// slots would evict each other between two requests, and all of them would spend their time on new
+/// connections.
+const IN_USE: Duration = Duration::from_millis(500);
+
 /// All connections.
 #[derive(Debug)]
 pub(crate) struct ConnectionLimit {
     most: usize,
+    in_use: Duration,
     begun: Instant,
     next: AtomicU64,
     slots: Mutex<HashMap<u64, Arc<Slot>>>,
@@ -33,6 +39,15 @@ struct Slot {
     is_evicted: AtomicBool,
     /// Rung when the slot must be given up, now or after the request that is under way.
     closed: Notify,
+}
+
+impl Slot {
+    /// Whether no request is in progress, and none has ended since then.
+    fn is_idle(&self, since: u64) -> bool {
+        let has_asked = self.has_asked.load(Ordering::Relaxed);
+        !self.is_busy.load(Ordering::SeqCst)
+            && !(has_asked && self.waits_since.load(Ordering::Relaxed) > since)
+    }
 }
 
 /// Why a slot must be given up.
@@ -54,8 +69,13 @@ pub(crate) struct ConnectionPermit {
 
 impl ConnectionLimit {
     pub(crate) fn new(most: usize) -> Arc<Self> {
+        Self::with(most, IN_USE)
+    }
+
+    fn with(most: usize, in_use: Duration) -> Arc<Self> {
         Arc::new(Self {
             most,
+            in_use,
             begun: Instant::now(),
             next: AtomicU64::new(0),
             slots: Mutex::default(),
@@ -76,11 +96,12 @@ impl ConnectionLimit {
     }
 
     /// Takes a slot and evicts an idle connection if all are taken. `None` if every connection has a
-    /// request in progress.
+    /// request in progress or had one a moment ago.
     pub(crate) fn take(self: &Arc<Self>) -> Option<ConnectionPermit> {
         let mut slots = self.slots();
         if slots.len() >= self.most {
-            let idle = slots.iter().filter(|(_, slot)| !slot.is_busy.load(Ordering::SeqCst));
+            let used_since = self.now().saturating_sub(self.in_use.as_micros() as u64);
+            let idle = slots.iter().filter(|(_, slot)| slot.is_idle(used_since));
             // Connections that never sent a request are evicted first.
             let rank = |slot: &Slot| {
                 (slot.has_asked.load(Ordering::Relaxed), slot.waits_since.load(Ordering::Relaxed))
@@ -172,7 +193,7 @@ mod tests {
 
     #[test]
     fn whoever_never_asked_goes_first_then_whoever_waited_longest() {
-        let all = ConnectionLimit::new(3);
+        let all = ConnectionLimit::with(3, Duration::ZERO);
         let (old, silent, fresh) = (all.take().unwrap(), all.take().unwrap(), all.take().unwrap());
         drop(old.busy());
         std::thread::sleep(Duration::from_millis(1));
@@ -184,6 +205,19 @@ mod tests {
         assert!(is_evicted(&old) && !is_evicted(&fresh));
         assert_eq!(all.count(), 3);
         drop(busy);
+    }
+
+    #[test]
+    fn connections_in_use_are_not_evicted_between_two_requests() {
+        let all = ConnectionLimit::with(2, Duration::from_millis(50));
+        let (used, silent) = (all.take().unwrap(), all.take().unwrap());
+        drop(used.busy());
+        let next = all.take().unwrap();
+        assert!(is_evicted(&silent) && !is_evicted(&used));
+        drop(next.busy());
+        assert!(all.take().is_none(), "both had a request a moment ago");
+        std::thread::sleep(Duration::from_millis(60));
+        assert!(all.take().is_some() && is_evicted(&used));
     }
 
     #[test]
@@ -200,7 +234,7 @@ mod tests {
 
     #[test]
     fn nobody_is_thrown_out_in_the_middle_of_a_request() {
-        let all = ConnectionLimit::new(1);
+        let all = ConnectionLimit::with(1, Duration::ZERO);
         let permit = all.take().unwrap();
         let busy = permit.busy();
         assert!(all.take().is_none() && !is_evicted(&permit));

@@ -93,9 +93,9 @@ struct UnseenOutcome {
 const MOST_UNSEEN: usize = 4096;
 
 /// Events read at once.
-const PAGE: usize = 10_000;
+const PAGE: usize = 1000;
 /// Tasks in them: an event may name every one.
-const PAGE_TASKS: usize = 1_000_000;
+const PAGE_TASKS: usize = 100_000;
 
 impl CachedCampaign {
     /// Reads a campaign from the store.
