@@ -337,7 +337,7 @@ async fn patient_client(
             }
             _ => {
                 (open, waiting) = (None, Some(request));
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep_until((Instant::now() + PAUSE).min(until).into()).await;
             }
         }
     }
