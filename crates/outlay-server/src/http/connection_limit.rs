@@ -44,9 +44,9 @@ struct Slot {
 impl Slot {
     /// Whether no request is in progress, and none has ended since then.
     fn is_idle(&self, since: u64) -> bool {
-        let has_asked = self.has_asked.load(Ordering::Relaxed);
-        !self.is_busy.load(Ordering::SeqCst)
-            && !(has_asked && self.waits_since.load(Ordering::Relaxed) > since)
+        let was_idle = self.waits_since.load(Ordering::Relaxed) <= since;
+        let is_in_use = self.has_asked.load(Ordering::Relaxed) && !was_idle;
+        !is_in_use && !self.is_busy.load(Ordering::SeqCst)
     }
 }
 
