@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import errors
-from ._outlay import Allocation, Evaluation, Round
+from . import errors, random
+from ._outlay import Allocation, Counts, Environment, Evaluation, Round
 from .curves import (
     Curve,
     Empirical,
@@ -39,7 +39,7 @@ from .errors import (
     StateError,
 )
 from .fitting import Fit, TaskFit, fit
-from .learner import Learner
+from .learner import DecisionPolicy, IndexPolicy, Learner, LearnerSpec
 from .problem import Frontier, Problem, Task
 from .simulation import Result, simulate
 
@@ -52,9 +52,12 @@ __all__ = [
     "Allocation",
     "AllocationError",
     "Client",
+    "Counts",
     "Curve",
     "Custom",
+    "DecisionPolicy",
     "Empirical",
+    "Environment",
     "Evaluation",
     "Exponential",
     "FileError",
@@ -62,8 +65,10 @@ __all__ = [
     "FitError",
     "Frontier",
     "Hill",
+    "IndexPolicy",
     "Learner",
     "LearnerError",
+    "LearnerSpec",
     "Logistic",
     "MissingLibraryError",
     "ObservationError",
@@ -83,6 +88,7 @@ __all__ = [
     "Threshold",
     "errors",
     "fit",
+    "random",
     "simulate",
 ]
 

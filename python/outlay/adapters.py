@@ -1,121 +1,247 @@
-"""Other libraries' faces: the classical bandit as river and mabwiser have it, a fitted curve as a classifier of scikit-learn."""
+"""Interfaces of other libraries: bandits as in river and mabwiser, a fitted curve as a classifier of scikit-learn."""
 
 from __future__ import annotations
 
-import json
+import copy
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from . import _outlay
 from .curves import Threshold
-from .errors import FitError, ObservationError
-from .fitting import fit
-from .learner import Learner
+from .errors import MissingLibraryError, ObservationError
+from .learner import AnyLearner, Learner
 from .problem import Problem, Task
+
+if TYPE_CHECKING:
+    from .classifier import CurveClassifier
+
+__all__ = ["MAB", "CurveClassifier", "Policy"]
 
 
 class Policy:
-    """``pull`` an arm, ``update`` it with what it brought, as in river; rewards lie between 0 and ``reward_max``.
+    """A bandit with the interface of river: ``pull`` an arm, ``update`` it with its reward.
 
-    Every arm is a task that succeeds for the whole budget and for nothing less, so that each round buys one.
+    Every arm is a task that succeeds for the whole budget and for nothing less, so every round pays for one arm.
+
+    Parameters
+    ----------
+    arms : sequence
+        The arms: any hashable objects.
+    learner : str or class
+        The learner, as in `Learner`.
+    reward_max : float
+        The largest reward; rewards lie between 0 and this.
+    seed : int
+        The seed of the learner's own random draws.
+    **options
+        Further options and parameters of `Learner`.
+
+    Examples
+    --------
+    >>> policy = Policy(["red", "blue"])
+    >>> arm = policy.pull()
+    >>> policy.update(arm, 1.0).learner.rounds
+    1
     """
 
-    def __init__(self, arms: Sequence[Hashable], learner: str = "kl-ucb-plus", *, reward_max: float = 1.0, seed: int = 1, **options: Any) -> None:
+    def __init__(
+        self, arms: Sequence[Hashable], learner: AnyLearner = "kl-ucb-plus", *, reward_max: float = 1.0, seed: int = 1, **options: Any
+    ) -> None:
         self.arms = list(arms)
-        self._place = {arm: place for place, arm in enumerate(self.arms)}
-        tasks = [Task(f"arm-{place + 1}", curve=Threshold(at=1.0)) for place in range(len(self.arms))]
-        self.learner = Learner(Problem(tasks, budget=1.0, reward_max=reward_max), learner, seed=seed, **options)
+        self._position = {arm: position for position, arm in enumerate(self.arms)}
+        tasks = [Task(f"arm-{position + 1}", curve=Threshold(at=1.0)) for position in range(len(self.arms))]
+        self._problem = Problem(tasks, budget=1.0, reward_max=reward_max)
+        self._options = {"learner": learner, "seed": seed, **options}
+        self._reset()
+
+    def _reset(self) -> None:
+        self.learner = Learner(self._problem, **self._options)
         self._pulled: dict[Hashable, list[Any]] = {}
 
     def pull(self, arm_ids: Iterable[Hashable] | None = None) -> Any:
-        """The arm to try next, of all or of these."""
-        there = None if arm_ids is None else [self._known(arm) for arm in arm_ids]
-        mask = None if there is None else [place in there for place in range(len(self.arms))]
-        round = self.learner.allocate(mask=mask)
-        arm = self.arms[int(round.spend.argmax())]
-        self._pulled.setdefault(arm, []).append(round)
+        """Chooses the next arm.
+
+        Parameters
+        ----------
+        arm_ids : iterable, optional
+            The available arms; by default all.
+
+        Returns
+        -------
+        object
+            The arm.
+
+        Raises
+        ------
+        ObservationError
+            If an arm is unknown.
+
+        Examples
+        --------
+        >>> Policy(["red", "blue"]).pull(["blue"])
+        'blue'
+        """
+        available = None if arm_ids is None else {self._known(arm) for arm in arm_ids}
+        mask = None if available is None else [position in available for position in range(len(self.arms))]
+        issued = self.learner.allocate(mask=mask)
+        arm = self.arms[int(issued.spend.argmax())]
+        self._pulled.setdefault(arm, []).append(issued)
         return arm
 
     def update(self, arm_id: Hashable, reward: float) -> Policy:
-        """What an arm brought: of its oldest pull that waits, or of one that somebody else decided on."""
-        place = self._known(arm_id)
+        """Reports the reward of an arm: of its oldest open pull, or of a pull that was decided elsewhere.
+
+        Parameters
+        ----------
+        arm_id : object
+            The arm.
+        reward : float
+            Its reward.
+
+        Returns
+        -------
+        Policy
+            This object.
+
+        Raises
+        ------
+        ObservationError
+            If the arm is unknown or the reward is out of range.
+
+        Examples
+        --------
+        >>> Policy(["red", "blue"]).update("red", 0.5).learner.rounds
+        1
+        """
+        position = self._known(arm_id)
+        tried = [other == position for other in range(len(self.arms))]
         waiting = self._pulled.get(arm_id)
-        round = waiting.pop(0) if waiting else self.learner.allocate(mask=[other == place for other in range(len(self.arms))])
-        tried = [other == place for other in range(len(self.arms))]
-        self.learner.observe(round, tried, [float(reward) if was else 0.0 for was in tried])
+        issued = waiting[0] if waiting else self.learner.allocate(mask=tried)
+        self.learner.observe(issued, tried, [float(reward) if was else 0.0 for was in tried])
+        if waiting:
+            waiting.pop(0)
         return self
 
     def _known(self, arm: Hashable) -> int:
-        if arm not in self._place:
+        if arm not in self._position:
             raise ObservationError(f"arm: there is no arm {arm!r}")
-        return self._place[arm]
+        return self._position[arm]
 
 
 class MAB(Policy):
-    """``fit``, ``partial_fit`` and ``predict``, as in mabwiser: what was decided and what it brought goes in, the next arm comes out."""
+    """A bandit with the interface of mabwiser: ``fit``, ``partial_fit``, ``predict`` and ``predict_expectations``.
+
+    The parameters are those of `Policy`.
+
+    Examples
+    --------
+    >>> bandit = MAB(["red", "blue"]).fit(["red", "blue"] * 50, [0, 1] * 50)
+    >>> bandit.predict()
+    'blue'
+    """
 
     def fit(self, decisions: Iterable[Hashable], rewards: Iterable[float]) -> MAB:
-        """Forget everything and learn from these."""
-        fresh = Learner(self.learner.problem, self.learner.learner, self.learner.horizon, seed=self.learner.seed)
-        self.learner, self._pulled = fresh, {}
+        """Forgets everything and learns from these decisions.
+
+        Parameters
+        ----------
+        decisions : iterable
+            The arms that were tried.
+        rewards : iterable of float
+            Their rewards.
+
+        Returns
+        -------
+        MAB
+            This object.
+
+        Raises
+        ------
+        ObservationError
+            As `Policy.update`.
+
+        Examples
+        --------
+        >>> MAB(["red", "blue"]).fit(["red"], [1.0]).learner.rounds
+        1
+        """
+        self._reset()
         return self.partial_fit(decisions, rewards)
 
     def partial_fit(self, decisions: Iterable[Hashable], rewards: Iterable[float]) -> MAB:
-        """Learn from these as well."""
+        """Learns from further decisions.
+
+        Parameters
+        ----------
+        decisions : iterable
+            The arms that were tried.
+        rewards : iterable of float
+            Their rewards.
+
+        Returns
+        -------
+        MAB
+            This object.
+
+        Raises
+        ------
+        ObservationError
+            As `Policy.update`.
+
+        Examples
+        --------
+        >>> MAB(["red", "blue"]).partial_fit(["red"], [1.0]).learner.rounds
+        1
+        """
         for arm, reward in zip(decisions, rewards, strict=True):
             self.update(arm, reward)
         return self
 
     def predict(self) -> Any:
-        """The arm to try next."""
-        return self.pull()
+        """The arm to try next. The object is not changed.
+
+        Returns
+        -------
+        object
+            The arm.
+
+        Examples
+        --------
+        >>> bandit = MAB(["red", "blue"])
+        >>> bandit.predict() == bandit.predict(), bandit.learner.rounds
+        (True, 0)
+        """
+        return copy.deepcopy(self).pull()
+
+    def predict_expectations(self) -> dict[Any, float]:
+        """The index of each arm, by which the next one is chosen. The object is not changed.
+
+        Returns
+        -------
+        dict
+            From arms to indices, in the unit of the rewards.
+
+        Raises
+        ------
+        ObservationError
+            If the learner has no indices because it chooses arms itself.
+
+        Examples
+        --------
+        >>> MAB(["red", "blue"]).predict_expectations()
+        {'red': 1.0, 'blue': 1.0}
+        """
+        ahead = copy.deepcopy(self.learner)
+        ahead.allocate()
+        if ahead.weights is None:
+            raise ObservationError(f"learner {self.learner.learner}: has no indices")
+        return dict(zip(self.arms, ahead.weights.tolist()))
 
 
-class CurveClassifier:
-    """A curve fitted to one column of spends and whether each succeeded: a classifier for scikit-learn to score and to search over.
-
-    Parameters are those of :func:`outlay.fit`; ``fitted_`` has the curve with its intervals.
-    """
-
-    def __init__(self, family: str = "auto", ceiling: bool = False, floor: bool = False, seed: int = 1) -> None:
-        self.family, self.ceiling, self.floor, self.seed = family, ceiling, floor, seed
-
-    def fit(self, X: Any, y: Any) -> CurveClassifier:
-        log = {"spend": self._spends(X), "success": np.asarray(y, dtype=float)}
-        self.fitted_ = fit(log, spend="spend", success="success", **self.get_params()).tasks[0]
-        self.classes_ = np.array([0, 1])
-        return self
-
-    def predict_proba(self, X: Any) -> Any:
-        """The chances of failure and of success."""
-        if not hasattr(self, "fitted_") or self.fitted_.curve is None:
-            raise FitError("predict: there is no curve yet: fit one first")
-        success = _outlay.success(json.dumps(self.fitted_.curve), 1.0, self._spends(X))
-        return np.column_stack([1.0 - success, success])
-
-    def predict(self, X: Any) -> Any:
-        return (self.predict_proba(X)[:, 1] >= 0.5).astype(int)
-
-    def score(self, X: Any, y: Any) -> float:
-        return float((self.predict(X) == np.asarray(y)).mean())
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("family", "ceiling", "floor", "seed")}
-
-    def set_params(self, **parameters: Any) -> CurveClassifier:
-        vars(self).update({**self.get_params(), **parameters})
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, Tags, TargetTags  # type: ignore[import-untyped, import-not-found, unused-ignore]
-
-        return Tags(estimator_type="classifier", target_tags=TargetTags(required=True), classifier_tags=ClassifierTags(multi_class=False))
-
-    @staticmethod
-    def _spends(X: Any) -> Any:
-        table = np.asarray(X, dtype=float)
-        if table.ndim != 1 and (table.ndim != 2 or table.shape[1] != 1):
-            raise FitError(f"X: must be one column of spends, not an array of shape {table.shape}")
-        return np.ascontiguousarray(table.ravel())
+def __getattr__(name: str) -> Any:
+    if name == "CurveClassifier":
+        try:
+            from .classifier import CurveClassifier
+        except ImportError as error:
+            raise MissingLibraryError("CurveClassifier needs scikit-learn: pip install scikit-learn") from error
+        return CurveClassifier
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -61,17 +61,17 @@ class Fit:
 
     def table(self, library: str | None = None) -> Any:
         """One row a task, as a data frame: pandas if it is installed, else polars."""
-        from .showing import fit_table
+        from .display import fit_table
 
         return fit_table(self, library)
 
     def __repr__(self) -> str:
-        from .showing import fit_text
+        from .display import fit_text
 
         return fit_text(self)
 
     def _repr_html_(self) -> str:
-        from .showing import fit_html
+        from .display import fit_html
 
         return fit_html(self)
 

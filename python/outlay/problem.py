@@ -115,7 +115,7 @@ class Problem(_outlay.Problem):
         if not os.path.exists(written) and written.split(":")[0] in INSTANCES:
             return cls._made(written, "instance", written, os.curdir)
         form = "json" if written.lower().endswith(".json") else "toml"
-        return cls._made(_text(written), form, written, os.path.dirname(written) or os.curdir)
+        return cls._made(read_text(written), form, written, os.path.dirname(written) or os.curdir)
 
     @classmethod
     def from_toml(cls, text: str) -> Problem:
@@ -201,12 +201,12 @@ class Problem(_outlay.Problem):
         return _rebuilt, (type(self), source, form)
 
     def __repr__(self) -> str:
-        from .showing import problem_text
+        from .display import problem_text
 
         return problem_text(self)
 
     def _repr_html_(self) -> str:
-        from .showing import problem_html
+        from .display import problem_html
 
         return problem_html(self)
 
@@ -222,6 +222,11 @@ class Asked:
     tolerance: float | None
     leftover: str | None
     threads: int | None
+
+
+def _load_evaluation(problem: str, plan: list[float], values: list[float], budget: float, asked: dict[str, Any]) -> Evaluation:
+    """An evaluation that was pickled; it is computed again, with the same result."""
+    return Problem.from_json(problem)._evaluate(plan, values, budget, Asked(**asked))
 
 
 class Frontier(Sequence[Allocation]):
@@ -265,22 +270,22 @@ class Frontier(Sequence[Allocation]):
 
     def table(self, library: str | None = None) -> Any:
         """One row a budget, as a data frame: pandas if it is installed, else polars."""
-        from .showing import frontier_table
+        from .display import frontier_table
 
         return frontier_table(self, library)
 
     def __repr__(self) -> str:
-        from .showing import frontier_text
+        from .display import frontier_text
 
         return frontier_text(self)
 
     def _repr_html_(self) -> str:
-        from .showing import frontier_html
+        from .display import frontier_html
 
         return frontier_html(self)
 
 
-def _text(path: str) -> str:
+def read_text(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except FileNotFoundError as error:

@@ -1,7 +1,7 @@
-"""Learners on problems, many times over: what each loses against somebody who knew the values from the start.
+"""Simulations: learners on problems, with their regret against the optimum.
 
-A simulation is cells (one learner on one problem), each played in chunks of replications. A replication depends on its cell and its seed
-alone, so it does not matter who plays it, where, or together with which others.
+A simulation consists of cells (one learner on one problem), each run in chunks of replications. A replication depends on its cell and
+its seed alone, so results do not depend on threads, processes or machines.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import operator
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, Protocol, Union
 
 from . import _outlay
 from .errors import SimulationError
+from .learner import AnyLearner
 from .problem import Problem
 from .progress import Bar
 
@@ -35,6 +36,31 @@ CHUNK_ROUNDS = 4_000_000
 Problems = Union[Problem, str, "os.PathLike[str]"]
 
 
+class DrawsOutcomes(Protocol):
+    """An environment of your own: draws the outcomes of rounds.
+
+    An optional method ``means(round)`` returns the mean reward of each task's completions in a round, by which regret is measured;
+    without it these are the values of the problem.
+    """
+
+    def draw(self, round: int, spend: Any, success: Any, /) -> tuple[Any, Any]:
+        """Whether each task completed, and the reward of each task.
+
+        Parameters
+        ----------
+        round : int
+            The round, counted from 1.
+        spend, success : numpy.ndarray
+            The spend of each task, and its success probability by the curves of the problem.
+
+        Returns
+        -------
+        completed, reward : array_like
+            One entry per task.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class Case:
     """One problem of a simulation."""
@@ -52,16 +78,23 @@ class Case:
 
 @dataclass(frozen=True)
 class Cell:
-    """One learner on one problem: plain data that can be sent anywhere."""
+    """One learner on one problem: data that can be sent to another process.
+
+    A learner or an environment of your own is pickled, so it must be importable there.
+    """
 
     problem: str
-    learner: str
+    learner: AnyLearner
     rounds: int
     seed: int
     replications: int
     feedback: str | None = None
-    #: What messages call the problem.
+    #: The name of the problem in messages.
     name: str = ""
+    #: Called with the problem and the seed of each replication; None: the environment of the problem.
+    environment: Any = None
+    #: The name of the learner in messages.
+    learner_name: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,7 +108,17 @@ class Chunk:
 
 def play_chunk(cell: Cell, first: int, count: int, stop: _outlay.Stop | None = None) -> Arrays:
     """Plays some replications of a cell; a row of each array is a replication."""
-    return _outlay.play(cell.problem, cell.learner, cell.rounds, cell.seed, first, count, feedback=cell.feedback, stop=stop)
+    return _outlay.play(
+        cell.problem,
+        cell.learner,
+        cell.rounds,
+        cell.seed,
+        first,
+        count,
+        feedback=cell.feedback,
+        environment=cell.environment,
+        stop=stop,
+    )
 
 
 def chunks(cells: Sequence[Cell], workers: int = 1) -> list[Chunk]:
@@ -99,39 +142,83 @@ def put_together(parts: Iterable[tuple[Chunk, Arrays]]) -> Arrays:
 
 def simulate(
     problem: Problems | Sequence[Problems] | Mapping[str, Problems],
-    learners: str | Sequence[str] = DEFAULT_LEARNERS,
+    learners: AnyLearner | Sequence[AnyLearner] = DEFAULT_LEARNERS,
     *,
     rounds: int | None = None,
     replications: int = 100,
     seed: int = 1,
     feedback: str | None = None,
     grid: Mapping[str, Sequence[Any]] | None = None,
+    environment: Callable[[Problem, int], DrawsOutcomes] | None = None,
     threads: int | None = None,
     executor: Any = None,
     progress: bool | None = None,
 ) -> Result:
-    """Lets learners play problems whose values they do not know, and compares what they lose.
+    """Runs learners on problems whose values they do not know, and compares their regret.
 
-    problem: one, or several; problem files and instances may be given by name. rounds: the problem's horizon, else 10,000. Replication r
-    has the seed ``seed + r``. grid: one run for each value of a parameter, such as ``{"tasks": [2, 5, 10]}``. executor: who plays, if
-    not this process's threads; results do not depend on it.
+    Replication r has the seed ``seed + r``. All learners of a replication meet the same random numbers.
 
+    Parameters
+    ----------
+    problem : Problem, str, path-like, sequence or mapping
+        One problem or several. Problem files and instances may be given by name.
+    learners : str, IndexPolicy, DecisionPolicy, or a sequence of them
+        Built-in learners by name (see `LearnerSpec` for parameters), and classes or objects of your own.
+    rounds : int, optional
+        The number of rounds; by default the horizon of the problem, or 10,000.
+    replications : int
+        The number of replications of each learner on each problem.
+    seed : int
+        The seed of the first replication.
+    feedback : str, optional
+        The feedback of all learners; by default each gets what it needs.
+    grid : mapping, optional
+        One run per value of a parameter, such as ``{"tasks": [2, 5, 10]}``.
+    environment : callable, optional
+        Called with the problem and a seed; returns an object with a method ``draw(round, spend, success)`` that returns whether
+        each task completed and the rewards. See `Environment`.
+    threads : int, optional
+        The number of threads; by default one per core. Python code runs one thread at a time: use an executor of processes for
+        learners and environments of your own.
+    executor : object, optional
+        An executor, such as ``concurrent.futures.ProcessPoolExecutor()``, that runs the replications. Results do not depend on it.
+    progress : bool, optional
+        Whether to show a progress bar; by default on a terminal.
+
+    Returns
+    -------
+    Result
+        Regret of each learner on each problem.
+
+    Raises
+    ------
+    SimulationError
+        If an argument is invalid.
+    ProblemError, LearnerError
+        If a problem or a learner is invalid.
+
+    Examples
+    --------
     >>> from outlay import simulate
     >>> result = simulate("power", ["kl-ucb-plus", "uniform"], rounds=1000, replications=8)
     >>> [round(learner["regret"]["mean"], 4) for learner in result.summaries[0]["learners"]]
     [9.8604, 80.5214]
     """
-    names = [learners] if isinstance(learners, str) else list(learners)
+    # A class or an object with `index` or `decide` is one learner.
+    is_one = isinstance(learners, str) or hasattr(learners, "index") and not isinstance(learners, (list, tuple)) or hasattr(learners, "decide")
+    given: list[AnyLearner] = [learners] if is_one else list(learners)  # type: ignore[arg-type, list-item]
     rounds = rounds if rounds is None else _whole("rounds", rounds, 1)
     replications, seed = _whole("replications", replications, 1), _whole("seed", seed, 0)
     cases = list(_cases(problem, rounds, grid))
     if not cases:
         raise SimulationError("no problem: give one, or several")
-    shown = [_checked(case, names, seed, replications, feedback) for case in cases]
+    if environment is not None and not callable(environment):
+        raise SimulationError("environment: must be a class, or a function of the problem and the seed")
+    names = [_checked(case, given, seed, replications, feedback) for case in cases]
     cells = [
-        Cell(case.problem, name, case.rounds, seed, replications, feedback, case.label())
-        for case, full in zip(cases, shown)
-        for name in full
+        Cell(case.problem, learner, case.rounds, seed, replications, feedback, case.label(), environment, name)
+        for case, full in zip(cases, names)
+        for learner, name in zip(given, full)
     ]
     if executor is None:
         played = _play_here(cells, threads or os.cpu_count() or 1, progress)
@@ -139,8 +226,8 @@ def simulate(
         from .sweep import play_on
 
         played = play_on(executor, cells, progress)
-    results = [played[place : place + len(names)] for place in range(0, len(played), len(names))]
-    return Result._of(cases, shown[0], seed, replications, feedback, results)
+    results = [played[place : place + len(given)] for place in range(0, len(played), len(given))]
+    return Result._of(cases, given, seed, replications, feedback, results)
 
 
 def _whole(what: str, number: int, least: int) -> int:
@@ -153,7 +240,7 @@ def _whole(what: str, number: int, least: int) -> int:
     return whole
 
 
-def _checked(case: Case, learners: list[str], seed: int, replications: int, feedback: str | None) -> list[str]:
+def _checked(case: Case, learners: list[AnyLearner], seed: int, replications: int, feedback: str | None) -> list[str]:
     try:
         return _outlay.check(case.problem, learners, case.rounds, seed, replications, feedback)
     except (SimulationError, ValueError) as error:
@@ -250,7 +337,7 @@ class Result:
     def _of(
         cls,
         cases: Sequence[Case],
-        learners: Sequence[str],
+        learners: Sequence[AnyLearner],
         seed: int,
         replications: int,
         feedback: str | None,
@@ -268,19 +355,19 @@ class Result:
 
     def frame(self, library: str | None = None) -> Any:
         """One row for each problem and learner, with the columns of ``results.csv``: pandas if it is installed, else polars."""
-        from .showing import frame, result_rows
+        from .display import frame, result_rows
 
         return frame(result_rows(self), library)
 
     def replications(self, library: str | None = None) -> Any:
         """One row for each replication."""
-        from .showing import frame, replication_rows
+        from .display import frame, replication_rows
 
         return frame(replication_rows(self), library)
 
     def curves(self, library: str | None = None) -> Any:
         """One row for each point of each curve of regret over time, with the columns of ``curves.csv``."""
-        from .showing import curve_rows, frame
+        from .display import curve_rows, frame
 
         return frame(curve_rows(self), library)
 
@@ -291,11 +378,11 @@ class Result:
         return regret_plot(self, axes)
 
     def __repr__(self) -> str:
-        from .showing import result_text
+        from .display import result_text
 
         return result_text(self)
 
     def _repr_html_(self) -> str:
-        from .showing import result_html
+        from .display import result_html
 
         return result_html(self)

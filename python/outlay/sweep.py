@@ -36,7 +36,7 @@ class Sent:
     failed: int = 0
 
     def __str__(self) -> str:
-        return f"{self.cell.learner} on {self.cell.name}, replications {self.chunk.first + 1} to {self.chunk.first + self.chunk.count}"
+        return f"{self.cell.learner_name or self.cell.learner} on {self.cell.name}, replications {self.chunk.first + 1} to {self.chunk.first + self.chunk.count}"
 
 
 def play_on(executor: Any, cells: Sequence[Cell], progress: bool | None = None, *, parts: int = PARTS) -> list[Arrays]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
+import pickle
 
 import numpy as np
 import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.utils.estimator_checks import check_estimator
 
-from outlay.adapters import MAB, CurveClassifier, Policy
 from outlay import Learner, Problem, Task, Threshold
-from outlay.errors import FitError, ObservationError
+from outlay.adapters import MAB, CurveClassifier, Policy
+from outlay.errors import ObservationError
 
 MEANS = np.array([0.2, 0.45, 0.8, 0.5])
 ARMS = ["red", "green", "blue", "grey"]
@@ -19,20 +23,15 @@ def draws(rounds):
     return (np.random.default_rng(5).random((rounds, len(ARMS))) < MEANS).astype(float)
 
 
-def test_each_adapter_is_short():
-    for adapter in (Policy, MAB, CurveClassifier):
-        assert len(inspect.getsource(adapter).splitlines()) < 50
-
-
 @pytest.mark.parametrize("learner", ["kl-ucb-plus", "cucb"])
 def test_a_policy_pulls_what_the_learner_allocates(learner):
     problem = Problem([Task(name, curve=Threshold(at=1.0)) for name in ARMS], budget=1.0)
     direct, policy = Learner(problem, learner), Policy(ARMS, learner)
     for drawn in draws(300):
-        round = direct.allocate()
-        place = int(round.spend.argmax())
-        assert sorted(round.spend) == [0.0, 0.0, 0.0, 1.0]
-        direct.observe(round, round.spend > 0, drawn * (round.spend > 0))
+        issued = direct.allocate()
+        place = int(issued.spend.argmax())
+        assert sorted(issued.spend) == [0.0, 0.0, 0.0, 1.0]
+        direct.observe(issued, issued.spend > 0, drawn * (issued.spend > 0))
         arm = policy.pull()
         assert arm == ARMS[place]
         policy.update(arm, drawn[place])
@@ -98,17 +97,15 @@ def test_a_curve_is_a_classifier():
     assert found.shape == (4000, 2) and np.abs(found.sum(axis=1) - 1.0).max() < 1e-12
     assert np.abs(found[:, 1] - chance).max() < 0.03
     assert classifier.predict([[10.0], [290.0]]).tolist() == [0, 1]
-    with pytest.raises(FitError, match="fit one first"):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
         CurveClassifier().predict(spends)
-    with pytest.raises(FitError, match="one column of spends"):
+    with pytest.raises(ValueError, match="one column of spends"):
         CurveClassifier().fit(np.ones((3, 2)), [0, 1, 1])
+    words = CurveClassifier("hill").fit(spends, np.where(success, "won", "lost"))
+    assert words.predict([[10.0], [290.0]]).tolist() == ["lost", "won"]
 
 
 def test_scikit_learn_takes_it_for_its_own():
-    pytest.importorskip("sklearn")
-    from sklearn.base import clone, is_classifier
-    from sklearn.model_selection import GridSearchCV, cross_val_score
-
     spends, success, chance = spends_and_successes(1500)
     classifier = CurveClassifier(family="exponential", seed=4)
     assert is_classifier(classifier) and clone(classifier).get_params() == classifier.get_params()
@@ -116,3 +113,62 @@ def test_scikit_learn_takes_it_for_its_own():
     assert cross_val_score(CurveClassifier("hill"), spends, success, cv=3).mean() == pytest.approx(best, abs=0.03)
     search = GridSearchCV(classifier, {"family": ["exponential", "hill"]}, cv=3, scoring="neg_log_loss").fit(spends, success)
     assert search.best_params_ == {"family": "hill"}
+
+
+#: Checks that feed tables of several columns, or index the columns of the single column that this estimator takes.
+SEVERAL_COLUMNS = (
+    "check_classifiers_train",
+    "check_dict_unchanged",
+    "check_dont_overwrite_parameters",
+    "check_dtype_object",
+    "check_estimator_sparse_array",
+    "check_f_contiguous_array_estimator",
+    "check_fit1d",
+    "check_fit2d_1feature",
+    "check_fit2d_1sample",
+    "check_fit2d_predict1d",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_n_features_in",
+    "check_n_features_in_after_fitting",
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_checks_of_scikit_learn_that_apply():
+    reasons = {name: "needs several columns; a curve has one" for name in SEVERAL_COLUMNS}
+    results = check_estimator(CurveClassifier(), expected_failed_checks=reasons, on_skip=None)
+    passed = [entry["check_name"] for entry in results if entry["status"] == "passed"]
+    assert len(passed) >= 35
+
+
+def test_options_are_kept():
+    """`fit` starts again with everything that the bandit was made with."""
+    bandit = MAB(ARMS, "epsilon-greedy", epsilon=0.5, horizon=1000, seed=9, reward_max=2.0, always_cold=True)
+    options = ("learner", "horizon", "seed", "reward_max", "always_cold", "feedback")
+    before = [getattr(bandit.learner, option) for option in options]
+    assert before[:3] == ["epsilon-greedy:epsilon=0.5", 1000, 9]
+    bandit.fit(["red", "blue"], [2.0, 1.0])
+    assert [getattr(bandit.learner, option) for option in options] == before
+
+
+def test_predictions_change_nothing():
+    bandit = MAB(ARMS).fit(ARMS * 20, [0.0, 0.2, 1.0, 0.4] * 20)
+    before = bandit.learner.state()
+    assert bandit.predict() == bandit.predict() == "blue"
+    expectations = bandit.predict_expectations()
+    assert list(expectations) == ARMS and max(expectations, key=expectations.get) == "blue"
+    assert bandit.learner.state() == before
+    again = pickle.loads(pickle.dumps(bandit))
+    assert again.predict_expectations() == expectations
+    with pytest.raises(ObservationError, match="has no indices"):
+        MAB(ARMS, "uniform").predict_expectations()
+
+
+def test_a_refused_reward_keeps_the_pull_open():
+    policy = Policy(ARMS)
+    arm = policy.pull()
+    with pytest.raises(ObservationError):
+        policy.update(arm, 2.0)
+    policy.update(arm, 1.0)
+    assert policy.learner.open_rounds == 0 and policy.learner.rounds == 1

@@ -34,7 +34,7 @@ from outlay import (
     fit,
     simulate,
 )
-from outlay.showing import frame
+from outlay.display import frame
 
 Command = Callable[..., Any]
 
@@ -235,7 +235,7 @@ OBSERVATIONS: list[tuple[dict[str, Any], str]] = [
     ({"completed": {"tv": 0.5}}, "completed: tv must be true or false (or 1, 0)"),
     ({"completed": {"tv": True}}, "task tv completed, but its reward is missing: give its reward, or 0"),
     ({"completed": {"tv": True}, "reward": [1.0, 0.0]}, "reward: must be a mapping from names, as completed is"),
-    ({"completed": {"tv": True}, "reward": {"web": 1.0}}, "task web has a reward, but nothing is said of whether it completed"),
+    ({"completed": {"tv": True}, "reward": {"web": 1.0}}, "task web has a reward, but completed does not name it"),
     ({"completed": {"tv": True}, "reward": {"tv": "much"}}, "reward of tv: is not a number"),
     ({"completed": {"tv": False}, "reward": {"tv": 1.0}}, "task tv failed, but has the reward 1: only a success shows its reward"),
     ({"round": 2, "completed": [False, False]}, "round 2 is not open: it was never issued, or all its outcomes have been reported"),

@@ -14,6 +14,7 @@ from outlay import _outlay
 LONG = {
     "simulate": "outlay.simulate('power', 'kl-ucb-plus', rounds=10**12, replications=4, threads=2, progress=False)",
     "frontier": "outlay.Problem([outlay.Task(curve=outlay.Hill(1 + k, 3), value=1) for k in range(5000)], 1e6).frontier(points=10000)",
+    "own learner": "outlay.simulate('power', [type('Own', (), {'index': lambda self, counts, number: [1.0] * 5})], rounds=10**12, replications=4)",
     "play": "outlay._outlay.play('m-set', 'thompson', 10**12, 1, 0, 1)",
 }
 

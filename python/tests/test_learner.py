@@ -47,11 +47,11 @@ def test_every_learner_plays_is_saved_and_goes_on(name: str, tmp_path: Path) -> 
     never_stopped = Learner(problem(), name, horizon=80, seed=5)
     stopped = Learner(problem(), name, horizon=80, seed=5)
     assert play(never_stopped, 30, 1) == play(stopped, 30, 1)
-    open_round = stopped.allocate()
-    never_stopped.allocate()
+    open_round, never_closed = stopped.allocate(), never_stopped.allocate()
     stopped.save(tmp_path / "learner.json")
     others = [Learner.load(tmp_path / "learner.json"), pickle.loads(pickle.dumps(stopped)), copy.deepcopy(stopped)]
-    for learner in [never_stopped, *others]:
+    never_stopped.observe(never_closed, [False, False, False])
+    for learner in others:
         learner.observe(open_round, [False, False, False])
     expected = play(never_stopped, 40, 2)
     for learner in others:

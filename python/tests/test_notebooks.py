@@ -9,7 +9,7 @@ import pathlib
 import pytest
 
 NOTEBOOKS = pathlib.Path(__file__).resolve().parents[1] / "notebooks"
-NAMES = ["ad-channels.ipynb", "comparing-learners.ipynb", "model-selection.ipynb"]
+NAMES = ["ad-channels.ipynb", "comparing-learners.ipynb", "index-policies.ipynb", "model-selection.ipynb"]
 
 
 def runner():

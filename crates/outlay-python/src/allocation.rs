@@ -4,11 +4,14 @@ use std::sync::{Arc, OnceLock};
 
 use numpy::PyArray1;
 use outlay::UnspentReason;
-use outlay::plan::{BindingBound, Rounded, TaskOutcome, outcomes};
+use outlay::plan::{BindingBound, MovedBound, Rounded, TaskOutcome, outcomes};
+use outlay::problem::NoFiles;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::arrays::LazyArray;
+use crate::display::displayed;
+use crate::errors::{self, StateError};
 
 /// The best split of a budget, and how good it is.
 #[pyclass(frozen, module = "outlay")]
@@ -193,28 +196,176 @@ impl Allocation {
     /// One row a task, as a data frame: pandas if it is installed, else polars.
     #[pyo3(signature = (library=None))]
     fn table<'py>(slf: &Bound<'py, Self>, library: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
-        shown(slf, "allocation_table", (slf, library))
+        displayed(slf, "allocation_table", (slf, library))
     }
 
     /// What `outlay allocate --format json` writes, as a dictionary.
     fn to_dict<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        shown(slf, "allocation_dict", (slf,))
+        displayed(slf, "allocation_dict", (slf,))
     }
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        shown(slf, "allocation_text", (slf,))
+        displayed(slf, "allocation_text", (slf,))
     }
 
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        shown(slf, "allocation_html", (slf,))
+        displayed(slf, "allocation_html", (slf,))
+    }
+
+    /// Draws the spend of each task; needs matplotlib.
+    ///
+    /// Parameters
+    /// ----------
+    /// axes : matplotlib.axes.Axes, optional
+    ///     Where to draw; by default new axes.
+    ///
+    /// Returns
+    /// -------
+    /// matplotlib.axes.Axes
+    ///
+    /// Raises
+    /// ------
+    /// MissingLibraryError
+    ///     If matplotlib is not installed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import outlay
+    /// >>> axes = outlay.Problem.load("power").allocate().plot()
+    #[pyo3(signature = (axes=None))]
+    fn plot<'py>(
+        slf: &Bound<'py, Self>,
+        axes: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("outlay.plotting")?.call_method1("allocation_plot", (slf, axes))
+    }
+
+    /// Iterates over the tasks, one dictionary each.
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        displayed(slf, "allocation_rows", (slf,))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Saved)> {
+        let problem = serde_json::to_string(self.problem.as_ref())
+            .map_err(|error| StateError::new_err(error.to_string()))?;
+        let rounded = self.rounded.as_ref().map(SavedRounded::of);
+        let parts = Parts::of(&self.allocation);
+        let load = py.import("outlay._outlay")?.getattr("_load_allocation")?;
+        Ok((load, (problem, self.values.clone(), parts, rounded)))
     }
 }
 
-/// How things look is Python's part: a function of `outlay.showing`.
-pub(crate) fn shown<'py>(
-    thing: &Bound<'py, impl Sized>,
-    function: &str,
-    arguments: impl pyo3::call::PyCallArgs<'py>,
-) -> PyResult<Bound<'py, PyAny>> {
-    thing.py().import("outlay.showing")?.call_method1(function, arguments)
+type Saved = (String, Vec<f64>, Parts, Option<SavedRounded>);
+
+/// The fields of an allocation, for pickle.
+#[derive(FromPyObject, IntoPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct Parts {
+    budget: f64,
+    spend: Vec<f64>,
+    success: Vec<f64>,
+    certificate: (f64, f64, f64, String),
+    unspent: (f64, Option<String>),
+    work: (u64, u64),
+}
+
+impl Parts {
+    pub(crate) fn of(allocation: &outlay::Allocation) -> Self {
+        let outlay::Allocation { value, upper_bound, price, status, .. } = *allocation;
+        let reason = allocation.unspent_reason.map(|reason| reason.as_str().to_owned());
+        Self {
+            budget: allocation.budget,
+            spend: allocation.spend.clone(),
+            success: allocation.success.clone(),
+            certificate: (value, upper_bound, price, status.as_str().to_owned()),
+            unspent: (allocation.unspent, reason),
+            work: (allocation.nodes, allocation.labels),
+        }
+    }
+
+    pub(crate) fn allocation(self, problem: &outlay::Problem) -> PyResult<outlay::Allocation> {
+        let tasks = problem.tasks().len();
+        if self.spend.len() != tasks || self.success.len() != tasks {
+            return Err(StateError::new_err("state: the allocation does not fit the problem"));
+        }
+        let (value, upper_bound, price, status) = self.certificate;
+        let refuse = |error: outlay::UnknownName| StateError::new_err(error.to_string());
+        let reason = self.unspent.1.map(|reason| reason.parse()).transpose().map_err(refuse)?;
+        Ok(outlay::Allocation {
+            budget: self.budget,
+            spend: self.spend,
+            success: self.success,
+            value,
+            upper_bound,
+            price,
+            status: status.parse().map_err(refuse)?,
+            unspent: self.unspent.0,
+            unspent_reason: reason,
+            nodes: self.work.0,
+            labels: self.work.1,
+        })
+    }
+}
+
+/// The fields of a rounded allocation, for pickle.
+#[derive(FromPyObject, IntoPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct SavedRounded {
+    spend: Vec<f64>,
+    numbers: [f64; 5],
+    moved_bounds: Vec<(usize, String, f64, f64)>,
+}
+
+impl SavedRounded {
+    fn of(rounded: &Rounded) -> Self {
+        let Rounded { unit, value, value_before, upper_bound, unspent, .. } = *rounded;
+        let moved =
+            |one: &MovedBound| (one.task, one.bound.as_str().to_owned(), one.given, one.used);
+        Self {
+            spend: rounded.spend.clone(),
+            numbers: [unit, value, value_before, upper_bound, unspent],
+            moved_bounds: rounded.moved_bounds.iter().map(moved).collect(),
+        }
+    }
+
+    fn rounded(self, tasks: usize) -> PyResult<Rounded> {
+        let [unit, value, value_before, upper_bound, unspent] = self.numbers;
+        let moved = |(task, bound, given, used): (usize, String, f64, f64)| {
+            let bound = bound.parse::<BindingBound>();
+            let bound = bound.map_err(|error| StateError::new_err(error.to_string()))?;
+            let message = "state: a rounded bound does not fit the problem";
+            if task < tasks {
+                Ok(MovedBound { task, bound, given, used })
+            } else {
+                Err(StateError::new_err(message))
+            }
+        };
+        let moved_bounds = self.moved_bounds.into_iter().map(moved).collect::<PyResult<_>>()?;
+        let spend = self.spend;
+        Ok(Rounded { unit, spend, value, value_before, upper_bound, unspent, moved_bounds })
+    }
+}
+
+/// The problem of a pickled object.
+pub(crate) fn saved_problem(text: &str) -> PyResult<Arc<outlay::Problem>> {
+    outlay::Problem::from_json(text, &NoFiles)
+        .map(Arc::new)
+        .map_err(|errors| errors::problem("the problem", &errors))
+}
+
+/// An allocation that was pickled.
+#[pyfunction]
+pub(crate) fn _load_allocation(
+    problem: &str,
+    values: Vec<f64>,
+    parts: Parts,
+    rounded: Option<SavedRounded>,
+) -> PyResult<Allocation> {
+    let problem = saved_problem(problem)?;
+    let allocation = parts.allocation(&problem)?;
+    let rounded = rounded.map(|rounded| rounded.rounded(problem.tasks().len())).transpose()?;
+    if values.len() != problem.tasks().len() {
+        return Err(StateError::new_err("state: the values do not fit the problem"));
+    }
+    Ok(Allocation::new(problem, values, allocation, rounded))
 }

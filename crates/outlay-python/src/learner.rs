@@ -1,157 +1,99 @@
-//! A learner at work: splits out, outcomes in. The loop of these two calls is as short as it can
-//! be.
+//! A learner in use: it issues allocations and observes outcomes.
 
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use outlay::campaign::{Campaign, CampaignOptions, CampaignState, Guards};
 use outlay::feedback::{Completion, Feedback, Outcome, Reward};
-use outlay::learner::LearnerSpec;
+use outlay::learner::LearnerChoice;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyMapping;
 
-use crate::allocation::shown;
-use crate::arrays::{LazyArray, flag, flags, numbers};
+use crate::arrays::{flag, flags, numbers};
+use crate::custom_learner::Failure;
 use crate::errors::{self, ObservationError, StateError};
+use crate::labels::{Argument, aligned, aligned_columns, is_frame};
+use crate::observations::rows;
 use crate::problem::Problem;
-use crate::simulation::{feedback as feedback_of, learner as spec_of};
+use crate::round::Round;
+use crate::simulation::{feedback as feedback_of, learner as choice_of};
 
-/// From so many tasks on, a split takes long enough to let other threads run.
+/// From this many tasks on, a search takes long enough to let other threads run.
 const MANY_TASKS: usize = 2000;
 
-/// A round that was handed out: what each task gets.
-#[pyclass(frozen, module = "outlay")]
-pub(crate) struct Round {
-    problem: Arc<outlay::Problem>,
-    round: u64,
-    allocation: outlay::Allocation,
-    mask: Option<Vec<bool>>,
-    spend: LazyArray,
-    success: LazyArray,
+const MASK: Argument =
+    Argument { name: "mask", column: "mask", error: ObservationError::new_err::<String> };
+const COMPLETED: Argument =
+    Argument { name: "completed", column: "completed", error: ObservationError::new_err::<String> };
+const REWARD: Argument =
+    Argument { name: "reward", column: "reward", error: ObservationError::new_err::<String> };
+
+/// Tells the rounds of one learner from those of another.
+///
+/// A learner in memory has a number. Saved and pickled ones have none: then only the settings are
+/// compared.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Issuer {
+    number: Option<u64>,
+    settings: u64,
 }
 
-#[pymethods]
-impl Round {
-    /// Its number, counted from 1.
-    #[getter]
-    fn round(&self) -> u64 {
-        self.round
+impl Issuer {
+    pub(crate) fn saved(settings: u64) -> Self {
+        Self { number: None, settings }
     }
 
-    /// What it may spend.
-    #[getter]
-    fn budget(&self) -> f64 {
-        self.allocation.budget
+    pub(crate) fn settings(self) -> u64 {
+        self.settings
     }
 
-    /// The tasks' names.
-    #[getter]
-    fn names(&self) -> Vec<String> {
-        self.problem.tasks().iter().map(|task| task.name().to_owned()).collect()
+    fn new(is_loaded: bool, settings: u64) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = (!is_loaded).then(|| NEXT.fetch_add(1, Ordering::Relaxed));
+        Self { number, settings }
     }
 
-    /// What each task gets; read-only, always the same array.
-    #[getter]
-    fn spend(&self, py: Python<'_>) -> Py<PyArray1<f64>> {
-        self.spend.get(py, || self.allocation.spend.clone())
-    }
-
-    /// Each task's chance of success; 0 for those that are not there. Read-only.
-    #[getter]
-    fn success(&self, py: Python<'_>) -> Py<PyArray1<f64>> {
-        self.success.get(py, || {
-            let there = |task: usize| self.mask.as_ref().is_none_or(|mask| mask[task]);
-            let success = self.allocation.success.iter().enumerate();
-            success.map(|(task, success)| if there(task) { *success } else { 0.0 }).collect()
-        })
-    }
-
-    /// Which tasks are in it; None if all are.
-    #[getter]
-    fn mask<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<bool>>> {
-        self.mask.as_ref().map(|mask| PyArray1::from_slice(py, mask))
-    }
-
-    /// What the split is worth by the learner's weights; 0 if the learner named it itself.
-    #[getter]
-    fn value(&self) -> f64 {
-        self.allocation.value * self.problem.reward_max()
-    }
-
-    /// No split is worth more by these weights.
-    #[getter]
-    fn upper_bound(&self) -> f64 {
-        self.allocation.upper_bound * self.problem.reward_max()
-    }
-
-    /// No split is better by more than this share.
-    #[getter]
-    fn gap(&self) -> f64 {
-        self.allocation.gap()
-    }
-
-    /// optimal, within_tolerance or limit.
-    #[getter]
-    fn status(&self) -> &'static str {
-        self.allocation.status.as_str()
-    }
-
-    /// Budget left unspent.
-    #[getter]
-    fn unspent(&self) -> f64 {
-        self.allocation.unspent
-    }
-
-    fn __int__(&self) -> u64 {
-        self.round
-    }
-
-    fn __index__(&self) -> u64 {
-        self.round
-    }
-
-    fn __len__(&self) -> usize {
-        self.allocation.spend.len()
-    }
-
-    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        shown(slf, "round_text", (slf,))
-    }
-
-    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        shown(slf, "round_html", (slf,))
+    fn is_same(self, other: Self) -> bool {
+        let numbers = self.number.zip(other.number);
+        self.settings == other.settings && numbers.is_none_or(|(one, two)| one == two)
     }
 }
 
-/// A campaign and room for what is told of a round.
+/// A campaign, and a buffer for the completions of a round.
 struct Work {
     campaign: Campaign,
     completed: Vec<Completion>,
 }
 
-/// A learner and its rounds. `outlay.Learner` is this with Python's conveniences.
+/// A learner and its rounds. `outlay.Learner` adds files and tables.
 #[pyclass(subclass, frozen, module = "outlay._outlay")]
 pub(crate) struct Learner {
     problem: Arc<outlay::Problem>,
-    spec: LearnerSpec,
+    choice: LearnerChoice,
+    /// Whether it writes spends; then it has no weights.
+    chooses_allocation: bool,
+    failure: Failure,
     horizon: Option<u64>,
     feedback: Feedback,
     seed: u64,
     always_cold: bool,
+    issuer: Issuer,
     work: Mutex<Work>,
 }
 
 #[pymethods]
 impl Learner {
-    /// A learner for a problem; with `state`, one that goes on where that was saved.
     #[new]
-    #[pyo3(signature = (problem, learner="kl-ucb-plus", horizon=None, *, feedback=None, seed=1, max_change=None, floor=None, min_move=None,
-        always_cold=false, state=None))]
+    #[pyo3(signature = (problem, learner=None, horizon=None, *, feedback=None, seed=1,
+        max_change=None, floor=None, min_move=None, always_cold=false, state=None))]
     #[allow(clippy::too_many_arguments, reason = "keywords")]
     fn new(
         problem: PyRef<'_, Problem>,
-        learner: &str,
+        learner: Option<&Bound<'_, PyAny>>,
         horizon: Option<u64>,
         feedback: Option<&str>,
         seed: u64,
@@ -161,37 +103,76 @@ impl Learner {
         always_cold: bool,
         state: Option<&str>,
     ) -> PyResult<Self> {
-        let spec = spec_of(learner)?;
+        let failure = Failure::default();
+        let choice = learner.map(|learner| choice_of(learner, &failure)).transpose()?;
+        let (choice, chooses_allocation) = choice.unwrap_or_default();
         let problem = Arc::clone(&problem.problem);
-        let feedback = feedback_of(feedback)?.unwrap_or(spec.entry().feedback);
+        let feedback = feedback_of(feedback)?.unwrap_or(choice.feedback());
         let options = CampaignOptions {
-            learner: spec.into(),
+            learner: choice.clone(),
             horizon,
             feedback: Some(feedback),
             seed,
             guards: Guards { max_change, floor, min_move },
             always_cold,
         };
-        let mut campaign = match state {
+        let campaign = match state {
             None => Campaign::new(&problem, options),
             Some(state) => {
                 let state = CampaignState::from_json(state)
                     .map_err(|error| StateError::new_err(error.to_string()))?;
-                Campaign::load(&problem, &state)
+                Campaign::load_with(&problem, choice.clone(), &state)
             }
-        }
-        .map_err(|error| errors::campaign(&error))?;
+        };
+        failure.raise()?;
+        let mut campaign = campaign.map_err(|error| errors::campaign(&error))?;
         if always_cold {
             campaign.set_always_cold();
         }
+        let settings = settings_hash(&problem, &choice, horizon, feedback, seed);
+        let issuer = Issuer::new(state.is_some(), settings);
         let work = Mutex::new(Work { campaign, completed: Vec::new() });
-        Ok(Self { problem, spec, horizon, feedback, seed, always_cold, work })
+        Ok(Self {
+            problem,
+            choice,
+            chooses_allocation,
+            failure,
+            horizon,
+            feedback,
+            seed,
+            always_cold,
+            issuer,
+            work,
+        })
     }
 
-    /// The split of the next round.
+    /// Issues the next round.
     ///
-    /// budget: what it may spend; the problem's, if nobody says. mask: which tasks are there, a
-    /// list of true and false; all, if nobody says.
+    /// Parameters
+    /// ----------
+    /// budget : float, optional
+    ///     The budget of the round; by default that of the problem.
+    /// mask : sequence of bool, numpy.ndarray or Series, optional
+    ///     Which tasks are available; by default all. A Series with labels is aligned by name.
+    ///
+    /// Returns
+    /// -------
+    /// Round
+    ///     The spend of each task.
+    ///
+    /// Raises
+    /// ------
+    /// AllocationError
+    ///     If the budget does not cover the lower bounds of the tasks.
+    /// ObservationError
+    ///     If the mask does not fit the tasks.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import outlay
+    /// >>> learner = outlay.Learner(outlay.Problem.load("power"))
+    /// >>> learner.allocate(budget=0.5).budget
+    /// 0.5
     #[pyo3(signature = (budget=None, mask=None))]
     fn allocate(
         &self,
@@ -200,43 +181,81 @@ impl Learner {
         mask: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Round> {
         let budget = budget.unwrap_or(self.problem.budget());
-        let mask = mask.map(|mask| flags(mask, "mask", ObservationError::new_err)).transpose()?;
-        let mask: Option<Vec<bool>> = mask.map(|mask| mask.as_slice().to_vec());
-        let ask = |work: &mut Work| {
-            let ticket = work
-                .campaign
-                .allocate(budget, mask.as_deref())
-                .map_err(|error| errors::campaign(&error))?;
-            Ok((ticket.round, ticket.allocation.clone()))
+        let mask = match mask {
+            None => None,
+            Some(mask) => {
+                let mask = aligned(&self.problem, mask, MASK)?;
+                Some(flags(&mask, "mask", ObservationError::new_err)?.as_slice().to_vec())
+            }
         };
-        let (round, allocation) = self.at_work(py, ask)?;
-        let (spend, success) = (LazyArray::new(), LazyArray::new());
-        Ok(Round { problem: Arc::clone(&self.problem), round, allocation, mask, spend, success })
+        let ask = |work: &mut Work| {
+            let issued = work.campaign.allocate(budget, mask.as_deref());
+            self.failure.raise()?;
+            let issued = issued.map_err(|error| errors::campaign(&error))?;
+            Ok((issued.round, issued.allocation.clone(), issued.guards.copied()))
+        };
+        let (round, allocation, guards) = self.with_campaign(py, ask)?;
+        let problem = Arc::clone(&self.problem);
+        Ok(Round::new(problem, round, allocation, mask, guards, self.issuer))
     }
 
-    /// What came back of a round.
+    /// Reports the outcomes of a round.
     ///
-    /// completed: for each task whether it completed, or a mapping from names if only some are
-    /// known yet. reward: what each completed task brought, between 0 and reward_max. gain: instead
-    /// of both, what all brought together, for learners that see no more.
+    /// Parameters
+    /// ----------
+    /// round : Round, int or DataFrame
+    ///     The round or its number. A data frame with the columns round, task, completed and
+    ///     reward reports several rounds; it is then the only argument.
+    /// completed : sequence of bool, Series, mapping or DataFrame, optional
+    ///     Whether each task completed. A mapping from names, or a data frame with the columns
+    ///     task, completed and reward, may report only some of the tasks. A Series with labels is
+    ///     aligned by name.
+    /// reward : sequence of float, Series or mapping, optional
+    ///     The reward of each completed task, between 0 and reward_max. The reward of a task that
+    ///     failed is unknown: 0 or NaN.
+    /// gain : float, optional
+    ///     The total reward of the round, in place of the two, for learners with bandit feedback.
+    ///
+    /// Raises
+    /// ------
+    /// ObservationError
+    ///     If an outcome is impossible, the round is not open, or another learner issued it.
+    ///     Nothing was learnt then.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import outlay
+    /// >>> learner = outlay.Learner(outlay.Problem.load("power:tasks=2"))
+    /// >>> first = learner.allocate()
+    /// >>> learner.observe(first, completed=[True, False], reward=[0.8, 0])
+    /// >>> learner.open_rounds
+    /// 0
     #[pyo3(signature = (round, completed=None, reward=None, *, gain=None))]
     fn observe(
-        &self,
+        slf: &Bound<'_, Self>,
         py: Python<'_>,
         round: &Bound<'_, PyAny>,
         completed: Option<&Bound<'_, PyAny>>,
         reward: Option<&Bound<'_, PyAny>>,
         gain: Option<f64>,
     ) -> PyResult<()> {
-        let (number, mask) = self.number(round)?;
+        let this = slf.get();
+        if completed.is_none() && gain.is_none() && is_frame(round) {
+            if reward.is_some() {
+                let message = "reward: the data frame has the rewards; leave this argument out";
+                return Err(ObservationError::new_err(message));
+            }
+            return this.observe_frame(py, round, None);
+        }
+        let (number, mask) = this.number(round)?;
         let Some(completed) = completed else {
             let Some(gain) = gain else {
                 return Err(ObservationError::new_err(
                     "observe: give completed and reward, or gain",
                 ));
             };
-            let share = gain / self.problem.reward_max();
-            return self.at_work(py, |work| {
+            let share = gain / this.problem.reward_max();
+            return this.with_campaign(py, |work| {
                 work.campaign.observe_gain(number, share).map_err(|error| errors::campaign(&error))
             });
         };
@@ -245,28 +264,59 @@ impl Learner {
                 "observe: give completed and reward, or gain, not both",
             ));
         }
+        if reward.is_none() && is_frame(completed) {
+            return this.observe_frame(py, completed, Some(number));
+        }
         if let Ok(named) = completed.cast::<PyMapping>() {
-            let outcomes = self.named_outcomes(named, reward)?;
-            return self.at_work(py, |work| {
+            let outcomes = this.named_outcomes(named, reward)?;
+            return this.with_campaign(py, |work| {
                 work.campaign
                     .observe_round(number, &outcomes)
                     .map_err(|error| errors::campaign(&error))
             });
         }
-        let completed = flags(completed, "completed", ObservationError::new_err)?;
+        let completed = aligned(&this.problem, completed, COMPLETED)?;
+        let completed = flags(&completed, "completed", ObservationError::new_err)?;
+        let reward = reward.map(|reward| aligned(&this.problem, reward, REWARD)).transpose()?;
         let reward = reward
+            .as_ref()
             .map(|reward| numbers(reward, "reward", ObservationError::new_err))
             .transpose()?;
-        let told = Told {
+        let report = Report {
             completed: completed.as_slice(),
             reward: reward.as_ref().map(|reward| reward.as_slice()),
             mask,
         };
-        self.at_work(py, |work| self.take(work, number, &told))
+        this.with_campaign(py, |work| this.take(work, number, &report))
     }
 
-    /// What came back of many rounds, a row each: the same as `observe` on each, in this order,
-    /// until one is refused.
+    /// Reports the outcomes of many rounds.
+    ///
+    /// The effect is that of `observe` on each row in turn, up to the first invalid one.
+    ///
+    /// Parameters
+    /// ----------
+    /// rounds : iterable of Round or int
+    ///     The rounds.
+    /// completed : array_like of bool or DataFrame
+    ///     One row per round and one column per task. The columns of a data frame are aligned by
+    ///     name.
+    /// reward : array_like of float or DataFrame, optional
+    ///     The rewards, in the same shape.
+    ///
+    /// Raises
+    /// ------
+    /// ObservationError
+    ///     If the shapes do not fit, or `observe` would raise.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import outlay
+    /// >>> learner = outlay.Learner(outlay.Problem.load("power:tasks=2"))
+    /// >>> rounds = [learner.allocate() for _ in range(2)]
+    /// >>> learner.observe_many(rounds, [[True, False], [True, True]], [[1, 0], [0, 1]])
+    /// >>> learner.open_rounds
+    /// 0
     #[pyo3(signature = (rounds, completed, reward=None))]
     fn observe_many(
         &self,
@@ -275,16 +325,20 @@ impl Learner {
         completed: &Bound<'_, PyAny>,
         reward: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let completed: PyReadonlyArray2<'_, bool> = matrix(completed, "bool", "completed")?;
+        let completed = aligned_columns(&self.problem, completed, COMPLETED)?;
+        let reward =
+            reward.map(|reward| aligned_columns(&self.problem, reward, REWARD)).transpose()?;
+        let completed: PyReadonlyArray2<'_, bool> = matrix(&completed, "bool", "completed")?;
         let reward: Option<PyReadonlyArray2<'_, f64>> =
-            reward.map(|reward| matrix(reward, "float64", "reward")).transpose()?;
+            reward.map(|reward| matrix(&reward, "float64", "reward")).transpose()?;
         let rounds: Vec<Bound<'_, PyAny>> = rounds.try_iter()?.collect::<PyResult<_>>()?;
         let (rows, columns) = completed.as_array().dim();
         let shape = reward.as_ref().map_or((rows, columns), |reward| reward.as_array().dim());
         if rows != rounds.len() || columns != self.problem.tasks().len() || shape != (rows, columns)
         {
             let message = format!(
-                "observe_many: {} rounds and {} tasks need completed and reward of that shape, not {rows} by {columns} and {} by {}",
+                "observe_many: {} rounds and {} tasks need completed and reward of that shape, \
+                 not {rows} by {columns} and {} by {}",
                 rounds.len(),
                 self.problem.tasks().len(),
                 shape.0,
@@ -297,93 +351,107 @@ impl Learner {
             completed.as_slice().map_err(|error| ObservationError::new_err(error.to_string()))?;
         let reward = reward.as_ref().map(|reward| reward.as_slice()).transpose();
         let reward = reward.map_err(|error| ObservationError::new_err(error.to_string()))?;
-        self.at_work(py, |work| {
+        self.with_campaign(py, |work| {
             for (row, (number, mask)) in rounds.iter().enumerate() {
                 let cells = row * columns..(row + 1) * columns;
-                let told = Told {
+                let report = Report {
                     completed: &completed[cells.clone()],
                     reward: reward.map(|reward| &reward[cells]),
                     mask: *mask,
                 };
-                self.take(work, *number, &told)?;
+                self.take(work, *number, &report)?;
             }
             Ok(())
         })
     }
 
-    /// The learner as asked for.
+    /// The learner with its parameters, such as "epsilon-greedy:epsilon=0.1".
     #[getter]
     fn learner(&self) -> String {
-        self.spec.to_string()
+        self.choice.to_string()
     }
 
-    /// Rounds planned, if said.
+    /// The number of rounds planned, None if unknown.
     #[getter]
     fn horizon(&self) -> Option<u64> {
         self.horizon
     }
 
-    /// What it is shown: censored, full or bandit.
+    /// The feedback that the learner observes: "censored", "full" or "bandit".
     #[getter]
     fn feedback(&self) -> &'static str {
         self.feedback.as_str()
     }
 
-    /// For its own draws.
+    /// The seed of the learner's own random draws.
     #[getter]
     fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// Whether every split is found afresh, as the service does.
+    /// Whether every search starts cold, as in the service.
     #[getter]
     fn always_cold(&self) -> bool {
         self.always_cold
     }
 
-    /// The tasks' names.
+    /// The names of the tasks.
     #[getter]
     fn names(&self) -> Vec<String> {
         self.problem.tasks().iter().map(|task| task.name().to_owned()).collect()
     }
 
-    /// The largest reward of one completion.
+    /// The largest reward of a completion.
     #[getter]
     fn reward_max(&self) -> f64 {
         self.problem.reward_max()
     }
 
-    /// Rounds handed out so far.
+    /// The guards with their amounts; empty without guards.
+    #[getter]
+    fn guards(&self, py: Python<'_>) -> PyResult<BTreeMap<&'static str, f64>> {
+        self.with_campaign(py, |work| {
+            let guards = work.campaign.guards().named().into_iter();
+            Ok(guards.filter_map(|(name, amount)| Some((name, amount?))).collect())
+        })
+    }
+
+    /// The number of rounds issued so far.
     #[getter]
     fn rounds(&self, py: Python<'_>) -> PyResult<u64> {
-        self.at_work(py, |work| Ok(work.campaign.rounds()))
+        self.with_campaign(py, |work| Ok(work.campaign.rounds()))
     }
 
-    /// Rounds of which something is still to be told.
+    /// The number of rounds with missing outcomes.
     #[getter]
     fn open_rounds(&self, py: Python<'_>) -> PyResult<usize> {
-        self.at_work(py, |work| Ok(work.campaign.open_rounds()))
+        self.with_campaign(py, |work| Ok(work.campaign.open_rounds()))
     }
 
-    /// What the learner wrote for the last round: weights as shares of the largest reward, or a
-    /// split of its own.
+    /// The weight of each task in the last round, in the unit of the rewards. None before the
+    /// first round and for learners that choose the allocation itself.
     #[getter]
-    fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        self.at_work(py, |work| Ok(work.campaign.weights().to_vec()))
-            .map(|weights| PyArray1::from_vec(py, weights))
+    fn weights<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
+        let (chooses, scale) = (self.chooses_allocation, self.problem.reward_max());
+        let weights = self.with_campaign(py, |work| {
+            let known = !chooses && work.campaign.rounds() > 0;
+            let weights = work.campaign.weights();
+            Ok(known.then(|| weights.iter().map(|weight| weight * scale).collect()))
+        })?;
+        Ok(weights.map(|weights: Vec<f64>| PyArray1::from_vec(py, weights)))
     }
 
-    /// What the learner has learnt, as JSON.
+    /// The learner's state as JSON: what it has learnt from the outcomes.
     fn learnt(&self, py: Python<'_>) -> PyResult<String> {
-        self.at_work(py, |work| {
+        self.with_campaign(py, |work| {
             serde_json::to_string(&work.campaign.learner_state())
                 .map_err(|error| StateError::new_err(error.to_string()))
         })
     }
 
-    /// Everything it knows, as JSON: the library's saved state.
+    /// The saved state of the campaign as JSON.
     fn state(&self, py: Python<'_>) -> PyResult<String> {
-        self.at_work(py, |work| Ok(work.campaign.save().to_json()))
+        self.with_campaign(py, |work| Ok(work.campaign.save().to_json()))
     }
 
     /// The problem as JSON.
@@ -394,22 +462,37 @@ impl Learner {
 }
 
 /// The reported outcomes of a round, one entry per task.
-struct Told<'a> {
+struct Report<'a> {
     completed: &'a [bool],
     reward: Option<&'a [f64]>,
-    /// Tasks that were not there: nothing is told of them.
+    /// Unavailable tasks have no outcome.
     mask: Option<&'a [bool]>,
 }
 
-impl Told<'_> {
-    fn is_there(&self, task: usize) -> bool {
+impl Report<'_> {
+    fn has(&self, task: usize) -> bool {
         self.mask.is_none_or(|mask| mask[task])
     }
 }
 
+/// Tells learners with different settings apart.
+fn settings_hash(
+    problem: &outlay::Problem,
+    choice: &LearnerChoice,
+    horizon: Option<u64>,
+    feedback: Feedback,
+    seed: u64,
+) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    problem.tasks().iter().for_each(|task| task.name().hash(&mut hasher));
+    (problem.budget().to_bits(), problem.reward_max().to_bits()).hash(&mut hasher);
+    (choice.to_string(), horizon, feedback.as_str(), seed).hash(&mut hasher);
+    hasher.finish()
+}
+
 impl Learner {
-    /// With the campaign to oneself; long splits let other threads run meanwhile.
-    fn at_work<T: Send>(
+    /// Runs `ask` with the campaign locked; long searches let other threads run.
+    fn with_campaign<T: Send>(
         &self,
         py: Python<'_>,
         ask: impl FnOnce(&mut Work) -> PyResult<T> + Send,
@@ -419,13 +502,22 @@ impl Learner {
             Err(poisoned) => poisoned.into_inner(),
         };
         let work = &mut *work;
-        if self.problem.tasks().len() < MANY_TASKS { ask(work) } else { py.detach(|| ask(work)) }
+        let many = self.problem.tasks().len() >= MANY_TASKS;
+        let result = if many { py.detach(|| ask(work)) } else { ask(work) };
+        self.failure.raise()?;
+        result
     }
 
-    /// The number of a round, and which tasks were in it.
+    /// The number of a round and its mask.
     fn number<'a>(&self, round: &'a Bound<'_, PyAny>) -> PyResult<(u64, Option<&'a [bool]>)> {
         if let Ok(round) = round.cast::<Round>() {
             let round = round.get();
+            if !round.issuer.is_same(self.issuer) {
+                return Err(ObservationError::new_err(format!(
+                    "round: round {} was issued by another learner; its outcomes belong there",
+                    round.round
+                )));
+            }
             return Ok((round.round, round.mask.as_deref()));
         }
         let number = round.extract::<u64>();
@@ -434,12 +526,52 @@ impl Learner {
         })
     }
 
-    fn take(&self, work: &mut Work, round: u64, told: &Told<'_>) -> PyResult<()> {
+    /// Learns from the rows of a data frame, all of them or none.
+    fn observe_frame(
+        &self,
+        py: Python<'_>,
+        frame: &Bound<'_, PyAny>,
+        round: Option<u64>,
+    ) -> PyResult<()> {
+        let rows = rows(&self.problem, frame, round)?;
+        let mut rounds: BTreeMap<u64, Vec<Outcome>> = BTreeMap::new();
+        let tasks = self.problem.tasks().len();
+        for row in &rows {
+            let outcomes = rounds.entry(row.round).or_insert_with(|| vec![Outcome::Missing; tasks]);
+            if outcomes[row.task] != Outcome::Missing {
+                return Err(ObservationError::new_err(format!(
+                    "row {}: task {} occurs twice in round {}",
+                    row.row,
+                    self.problem.tasks()[row.task].name(),
+                    row.round
+                )));
+            }
+            outcomes[row.task] = self.outcome(row.task, row.completed, row.reward)?;
+        }
+        self.with_campaign(py, |work| {
+            let before = (rounds.len() > 1).then(|| work.campaign.save());
+            for (number, outcomes) in &rounds {
+                if let Err(error) = work.campaign.observe_round(*number, outcomes) {
+                    if let Some(before) = &before {
+                        let back = Campaign::load_with(&self.problem, self.choice.clone(), before);
+                        work.campaign = back.map_err(|error| errors::campaign(&error))?;
+                        if self.always_cold {
+                            work.campaign.set_always_cold();
+                        }
+                    }
+                    return Err(errors::campaign(&error));
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn take(&self, work: &mut Work, round: u64, report: &Report<'_>) -> PyResult<()> {
         let tasks = self.problem.tasks().len();
         let counts = [
-            ("completed", Some(told.completed.len())),
-            ("reward", told.reward.map(<[f64]>::len)),
-            ("mask", told.mask.map(<[bool]>::len)),
+            ("completed", Some(report.completed.len())),
+            ("reward", report.reward.map(<[f64]>::len)),
+            ("mask", report.mask.map(<[bool]>::len)),
         ];
         if let Some((what, Some(got))) =
             counts.into_iter().find(|(_, count)| count.is_some_and(|count| count != tasks))
@@ -450,10 +582,12 @@ impl Learner {
         }
         let Work { campaign, completed } = work;
         if self.feedback == Feedback::Full {
-            let outcome = |task: usize| match told.is_there(task) {
-                true => {
-                    self.outcome(task, told.completed[task], told.reward.map(|reward| reward[task]))
-                }
+            let outcome = |task: usize| match report.has(task) {
+                true => self.outcome(
+                    task,
+                    report.completed[task],
+                    report.reward.map(|reward| reward[task]),
+                ),
                 false => Ok(Outcome::Missing),
             };
             let outcomes = (0..tasks).map(outcome).collect::<PyResult<Vec<Outcome>>>()?;
@@ -462,8 +596,8 @@ impl Learner {
                 .map_err(|error| errors::campaign(&error));
         }
         completed.clear();
-        for (task, &is_done) in told.completed.iter().enumerate() {
-            let reward = told.reward.map(|reward| reward[task]);
+        for (task, &is_done) in report.completed.iter().enumerate() {
+            let reward = report.reward.map(|reward| reward[task]);
             if is_done {
                 completed.push(Completion { task, reward: self.reward(task, reward)? });
             } else if let Some(reward) = reward.filter(|reward| *reward != 0.0 && !reward.is_nan())
@@ -474,13 +608,13 @@ impl Learner {
         campaign.observe_completed(round, completed).map_err(|error| errors::campaign(&error))
     }
 
-    /// What came back of some tasks; of the others nothing has been told.
+    /// What came back of some tasks; of the others nothing has been report.
     fn named_outcomes(
         &self,
         completed: &Bound<'_, PyMapping>,
         reward: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<Outcome>> {
-        if self.spec.entry().feedback == Feedback::Bandit {
+        if self.choice.feedback() == Feedback::Bandit {
             return Err(ObservationError::new_err(
                 "this learner needs the gain of a round, not the outcome of a task",
             ));
@@ -501,7 +635,7 @@ impl Learner {
                 let task = find(&name, "reward")?;
                 if !completed.contains(&name)? {
                     return Err(ObservationError::new_err(format!(
-                        "task {name} has a reward, but nothing is said of whether it completed"
+                        "task {name} has a reward, but completed does not name it"
                     )));
                 }
                 let number = number.extract::<f64>();
@@ -531,7 +665,7 @@ impl Learner {
         if self.feedback == Feedback::Full {
             let name = self.problem.tasks()[task].name();
             let message = || {
-                format!("task {name}: its reward is missing; {} is shown every reward", self.spec)
+                format!("task {name}: its reward is missing; {} is shown every reward", self.choice)
             };
             let reward = reward
                 .filter(|reward| !reward.is_nan())
@@ -574,7 +708,7 @@ impl Learner {
     }
 }
 
-/// A matrix without gaps, copied only if it is none yet.
+/// A contiguous matrix, copied only if necessary.
 fn matrix<'py, T: numpy::Element>(
     given: &Bound<'py, PyAny>,
     kind: &str,
@@ -584,7 +718,7 @@ fn matrix<'py, T: numpy::Element>(
     let array = array.and_then(|array| Ok(array.cast_into::<PyArray2<T>>()?.readonly()));
     array.map_err(|_| {
         ObservationError::new_err(format!(
-            "{what}: must be a matrix, a row a round and a column a task"
+            "{what}: must be a matrix with one row per round and one column per task"
         ))
     })
 }

@@ -1,39 +1,53 @@
 //! The compiled half of the Python package `outlay`.
 //!
-//! Checks and arithmetic are here, one idea a file; words, tables and files are in `python/outlay`.
-//! Nothing is decided twice: every number comes from the library `outlay`, every refusal has its
-//! text.
+//! Checks and arithmetic are here; texts, tables and files are in `python/outlay`. Every number comes
+//! from the library `outlay`, and errors have its messages.
 
-// Bad input is an exception, never a panic.
+// Invalid input is an exception, never a panic.
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod allocation;
 mod arrays;
 mod curves;
+mod custom_learner;
+mod display;
+mod environment;
 mod errors;
 mod fitting;
+mod labels;
 mod learner;
+mod observations;
 mod plan;
 mod problem;
+mod random;
+mod round;
 mod simulation;
 mod values;
 mod waiting;
 
-/// What `outlay` imports as `outlay._outlay`.
+/// The module `outlay._outlay`.
 #[pyo3::pymodule]
 mod _outlay {
     #[pymodule_export]
-    use crate::allocation::Allocation;
+    use crate::allocation::{_load_allocation, Allocation};
     #[pymodule_export]
     use crate::curves::success;
     #[pymodule_export]
+    use crate::custom_learner::Counts;
+    #[pymodule_export]
+    use crate::environment::Environment;
+    #[pymodule_export]
     use crate::fitting::fit;
     #[pymodule_export]
-    use crate::learner::{Learner, Round};
+    use crate::learner::Learner;
     #[pymodule_export]
     use crate::plan::Evaluation;
     #[pymodule_export]
     use crate::problem::Problem;
+    #[pymodule_export]
+    use crate::random::{Draws, purposes};
+    #[pymodule_export]
+    use crate::round::{_load_round, Round};
     #[pymodule_export]
     use crate::simulation::{check, checkpoints, learners, play, summarise};
     #[pymodule_export]

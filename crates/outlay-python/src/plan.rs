@@ -6,11 +6,17 @@ use numpy::PyArray1;
 use outlay::plan::Comparison;
 use pyo3::prelude::*;
 
-use crate::allocation::{Allocation, shown};
+use crate::allocation::Allocation;
+use crate::display::displayed;
+use crate::errors::StateError;
+use crate::problem::Asked;
 
 /// What a plan is worth, and what the best split would bring.
 #[pyclass(frozen, module = "outlay")]
 pub(crate) struct Evaluation {
+    problem: Arc<outlay::Problem>,
+    values: Vec<f64>,
+    asked: Asked,
     found: outlay::plan::Evaluation,
     best: Py<Allocation>,
     best_for_total: Option<Py<Allocation>>,
@@ -20,6 +26,7 @@ impl Evaluation {
     pub(crate) fn new(
         problem: &Arc<outlay::Problem>,
         values: &[f64],
+        asked: Asked,
         found: outlay::plan::Evaluation,
     ) -> PyResult<Self> {
         Python::attach(|py| {
@@ -36,7 +43,8 @@ impl Evaluation {
             };
             let (best, best_for_total) =
                 (split(&found.best)?, found.best_for_total.as_ref().map(split).transpose()?);
-            Ok(Self { found, best, best_for_total })
+            let (problem, values) = (Arc::clone(problem), values.to_vec());
+            Ok(Self { problem, values, asked, found, best, best_for_total })
         })
     }
 }
@@ -112,14 +120,65 @@ impl Evaluation {
     /// One row a task, as a data frame: pandas if it is installed, else polars.
     #[pyo3(signature = (library=None))]
     fn table<'py>(slf: &Bound<'py, Self>, library: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
-        shown(slf, "evaluation_table", (slf, library))
+        displayed(slf, "evaluation_table", (slf, library))
     }
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        shown(slf, "evaluation_text", (slf,))
+        displayed(slf, "evaluation_text", (slf,))
     }
 
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        shown(slf, "evaluation_html", (slf,))
+        displayed(slf, "evaluation_html", (slf,))
+    }
+
+    /// Draws the plan beside the best allocation; needs matplotlib.
+    ///
+    /// Parameters
+    /// ----------
+    /// axes : matplotlib.axes.Axes, optional
+    ///     Where to draw; by default new axes.
+    ///
+    /// Returns
+    /// -------
+    /// matplotlib.axes.Axes
+    ///
+    /// Raises
+    /// ------
+    /// MissingLibraryError
+    ///     If matplotlib is not installed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import outlay
+    /// >>> problem = outlay.Problem.load("power:tasks=2")
+    /// >>> axes = problem.evaluate([0.2, 0.8]).plot()
+    #[pyo3(signature = (axes=None))]
+    fn plot<'py>(
+        slf: &Bound<'py, Self>,
+        axes: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("outlay.plotting")?.call_method1("evaluation_plot", (slf, axes))
+    }
+
+    fn __len__(&self) -> usize {
+        self.found.plan.len()
+    }
+
+    /// Iterates over the tasks, one dictionary each.
+    fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        displayed(slf, "evaluation_rows", (slf,))
+    }
+
+    /// A pickled evaluation is computed again when it is loaded.
+    #[allow(clippy::type_complexity, reason = "the arguments of a function")]
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (String, Vec<f64>, Vec<f64>, f64, Asked))> {
+        let problem = serde_json::to_string(self.problem.as_ref())
+            .map_err(|error| StateError::new_err(error.to_string()))?;
+        let load = py.import("outlay.problem")?.getattr("_load_evaluation")?;
+        let (plan, values) = (self.found.plan.clone(), self.values.clone());
+        Ok((load, (problem, plan, values, self.found.budget, self.asked.clone())))
     }
 }

@@ -47,7 +47,7 @@ impl Files for Folder<'_> {
 }
 
 /// How to solve, as the caller wrote it.
-#[derive(FromPyObject)]
+#[derive(Clone, FromPyObject, IntoPyObject)]
 pub(crate) struct Asked {
     tolerance: Option<f64>,
     leftover: Option<String>,
@@ -212,7 +212,7 @@ impl Problem {
         let found = py
             .detach(|| evaluate(&self.problem, &values, budget, &plan, &options))
             .map_err(|error| errors::plan(&error))?;
-        Evaluation::new(&self.problem, &values, found)
+        Evaluation::new(&self.problem, &values, asked, found)
     }
 
     #[pyo3(signature = (values, span, points, asked, each))]

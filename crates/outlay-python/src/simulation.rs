@@ -1,18 +1,22 @@
-//! Replications of one learner on one problem: plain data in, plain arrays out, so that any process
-//! anywhere can play any of them.
+//! Replications of one learner on one problem. Inputs and results are plain data, so any process
+//! can run any of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use numpy::{PyArray1, PyArray2, PyArray3, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use outlay::feedback::Feedback;
-use outlay::learner::{LEARNERS, LearnerSpec};
+use outlay::learner::{LEARNERS, LearnerChoice, LearnerSpec};
 use outlay::problem::NoFiles;
-use outlay::simulation::{Case, Experiment, Job, Replication, Source, trace_rounds};
+use outlay::simulation::{
+    Case, Experiment, ExperimentError, Play, Replication, Source, trace_rounds,
+};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::custom_learner::{Failure, custom};
+use crate::environment::CustomEnvironment;
 use crate::errors::{self, LearnerError, ProblemError, SimulationError};
 use crate::waiting::{Stop, interruptibly};
 
@@ -34,56 +38,70 @@ pub(crate) fn feedback(word: Option<&str>) -> PyResult<Option<Feedback>> {
     found.map_err(|error: outlay::UnknownName| LearnerError::new_err(error.to_string()))
 }
 
-pub(crate) fn learner(text: &str) -> PyResult<LearnerSpec> {
-    text.parse()
-        .map_err(|error: outlay::learner::LearnerError| LearnerError::new_err(error.to_string()))
+/// A built-in learner by name, or a Python class, and whether it chooses allocations.
+pub(crate) fn learner(
+    given: &Bound<'_, PyAny>,
+    failure: &Failure,
+) -> PyResult<(LearnerChoice, bool)> {
+    let Ok(text) = given.extract::<String>() else { return custom(given, failure) };
+    let spec: LearnerSpec = text
+        .parse()
+        .map_err(|error: outlay::learner::LearnerError| LearnerError::new_err(error.to_string()))?;
+    Ok((spec.into(), spec.chooses_allocation()))
 }
 
 /// One problem and these learners.
 fn experiment(
     problem: &str,
-    learners: &[String],
-    rounds: u64,
-    seed: u64,
-    replications: u64,
-    shown: Option<&str>,
+    learners: &[Bound<'_, PyAny>],
+    case: (u64, u64, u64),
+    observed: Option<&str>,
+    failure: &Failure,
 ) -> PyResult<Experiment> {
+    let (rounds, seed, replications) = case;
     let case =
         Case { name: String::new(), source: source(problem)?, horizon: rounds, parameter: None };
-    let learners =
-        learners.iter().map(|text| learner(text).map(Into::into)).collect::<PyResult<_>>()?;
-    Ok(Experiment { cases: vec![case], learners, feedback: feedback(shown)?, replications, seed })
+    let learners = learners
+        .iter()
+        .map(|given| learner(given, failure).map(|(choice, _)| choice))
+        .collect::<PyResult<_>>()?;
+    let feedback = feedback(observed)?;
+    Ok(Experiment { cases: vec![case], learners, feedback, replications, seed })
 }
 
-/// Refuses what could not be played, before anything is. Returns the learners' names in full.
+/// Checks that everything can be played. Returns the learners' names with their parameters.
 #[pyfunction]
 #[pyo3(signature = (problem, learners, rounds, seed, replications, feedback=None))]
 pub(crate) fn check(
     problem: &str,
-    learners: Vec<String>,
+    learners: Vec<Bound<'_, PyAny>>,
     rounds: u64,
     seed: u64,
     replications: u64,
     feedback: Option<&str>,
 ) -> PyResult<Vec<String>> {
-    let experiment = experiment(problem, &learners, rounds, seed, replications, feedback)?;
-    let specs = &experiment.learners;
+    let failure = Failure::default();
+    let case = (rounds, seed, replications);
+    let experiment = experiment(problem, &learners, case, feedback, &failure)?;
+    let names: Vec<String> = experiment.learners.iter().map(ToString::to_string).collect();
     if let Some((_, twice)) =
-        specs.iter().enumerate().find(|(position, learner)| specs[..*position].contains(learner))
+        names.iter().enumerate().find(|(position, name)| names[..*position].contains(name))
     {
         return Err(SimulationError::new_err(format!("learner {twice} is given twice")));
     }
-    experiment.check().map_err(|error| errors::experiment(&error))?;
-    Ok(specs.iter().map(ToString::to_string).collect())
+    let checked = experiment.check();
+    failure.raise()?;
+    checked.map_err(|error| errors::experiment(&error))?;
+    Ok(names)
 }
 
-/// The rounds after which a replication's regret is kept: about 200, evenly spaced by ratio.
+/// The rounds at which regret is traced: about 200, geometrically spaced.
 #[pyfunction]
 pub(crate) fn checkpoints(py: Python<'_>, rounds: u64) -> Bound<'_, PyArray1<u64>> {
     PyArray1::from_vec(py, trace_rounds(rounds))
 }
 
-/// Every learner: name, parameters, feedback, whether it needs a horizon, what is proved of it.
+/// Every learner: name, parameters, feedback, whether it needs a horizon, its guarantee.
 #[pyfunction]
 pub(crate) fn learners() -> Vec<(&'static str, &'static str, &'static str, bool, &'static str)> {
     LEARNERS
@@ -103,36 +121,71 @@ pub(crate) fn learners() -> Vec<(&'static str, &'static str, &'static str, bool,
 /// Plays the replications `first` to `first + count - 1` of one learner on one problem; replication
 /// r has the seed `seed + r`.
 ///
-/// `problem` is JSON (`Problem.to_json`) or the name of an instance. Every row of the arrays
-/// belongs to a replication and depends on the problem, the learner, the rounds, the feedback and
-/// its seed alone: what is played in parts, anywhere, is the same put together.
+/// `problem` is JSON (`Problem.to_json`) or the name of an instance, `learner` a name or a Python
+/// class, `environment` a Python class in place of the problem's environment. Every row of the
+/// arrays belongs to a replication and depends on these and on its seed alone: replications that
+/// are played in parts, anywhere, are the same together.
 #[pyfunction]
-#[pyo3(signature = (problem, learner, rounds, seed, first, count, *, feedback=None, stop=None))]
+#[pyo3(signature = (problem, learner, rounds, seed, first, count, *, feedback=None,
+    environment=None, stop=None))]
 #[allow(clippy::too_many_arguments, reason = "plain data, by name")]
 pub(crate) fn play<'py>(
     py: Python<'py>,
     problem: &str,
-    learner: String,
+    learner: Bound<'py, PyAny>,
     rounds: u64,
     seed: u64,
     first: u64,
     count: u64,
     feedback: Option<&str>,
+    environment: Option<Py<PyAny>>,
     stop: Option<&Stop>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let experiment =
-        experiment(problem, &[learner], rounds, seed, first.saturating_add(count), feedback)?;
-    experiment.check().map_err(|error| errors::experiment(&error))?;
-    let jobs: Vec<Job> = (first..first.saturating_add(count))
-        .map(|replication| Job { case: 0, learner: 0, replication })
-        .collect();
+    let failure = Failure::default();
+    let case = (rounds, seed, first.saturating_add(count));
+    let experiment = experiment(problem, &[learner], case, feedback, &failure)?;
+    let checked = experiment.check();
+    failure.raise()?;
+    checked.map_err(|error| errors::experiment(&error))?;
     let flag = stop.map_or_else(|| Arc::new(AtomicBool::new(false)), |stop| Arc::clone(&stop.flag));
+    let one = |replication: u64| {
+        replicate(&experiment, seed.wrapping_add(replication), &environment, &failure, &flag)
+    };
     let played = interruptibly(py, &flag, || {
-        jobs.iter().map(|&job| experiment.play(job, &flag)).collect::<Result<Option<Vec<_>>, _>>()
+        (first..first.saturating_add(count)).map(one).collect::<Result<Option<Vec<_>>, _>>()
     })?;
+    failure.raise()?;
     match played.map_err(|error| errors::experiment(&error))? {
         Some(replications) if !flag.load(Ordering::Relaxed) => arrays(py, &replications),
         _ => Err(PyKeyboardInterrupt::new_err("stopped")),
+    }
+}
+
+/// Plays one replication, in the given environment or the problem's own.
+fn replicate(
+    experiment: &Experiment,
+    seed: u64,
+    environment: &Option<Py<PyAny>>,
+    failure: &Failure,
+    stop: &AtomicBool,
+) -> Result<Option<Replication>, ExperimentError> {
+    let (Some(case), Some(learner)) = (experiment.cases.first(), experiment.learners.first())
+    else {
+        return Err(ExperimentError::Empty);
+    };
+    let problem = case.source.problem(case.horizon, seed)?;
+    let feedback = experiment.feedback_of(learner);
+    let play = Play { problem: &problem, learner, feedback, horizon: case.horizon, seed };
+    let Some(factory) = environment else { return play.run(stop) };
+    let made = Python::attach(|py| {
+        CustomEnvironment::new(factory.bind(py), &problem, seed, feedback, failure.clone())
+    });
+    match made {
+        Ok(mut custom) => play.run_with(&mut custom, stop),
+        Err(error) => {
+            failure.set(error);
+            Ok(None)
+        }
     }
 }
 
@@ -165,7 +218,7 @@ fn arrays<'py>(py: Python<'py>, replications: &[Replication]) -> PyResult<Bound<
     Ok(record)
 }
 
-/// What `play` gave for one learner, as replications again.
+/// The arrays of `play` for one learner, as replications again.
 fn replications(played: &Bound<'_, PyDict>) -> PyResult<Vec<Replication>> {
     let get = |key: &str| {
         played.get_item(key)?.ok_or_else(|| {
@@ -226,9 +279,8 @@ fn replications(played: &Bound<'_, PyDict>) -> PyResult<Vec<Replication>> {
     Ok((0..rows).map(one).collect())
 }
 
-/// What the replications of several learners on one problem add up to: the JSON that `outlay
-/// simulate --format json` writes. `results` has what `play` gave for each learner, all its
-/// replications in their order.
+/// The summary of several learners on one problem, as `outlay simulate --format json` writes it.
+/// `results` holds the arrays of `play` for each learner, all replications in their order.
 #[pyfunction]
 #[pyo3(signature = (problem, name, parameter, learners, rounds, seed, replications, feedback, results))]
 #[allow(clippy::too_many_arguments, reason = "plain data, by name")]
@@ -236,14 +288,15 @@ pub(crate) fn summarise(
     problem: &str,
     name: &str,
     parameter: Option<(String, f64)>,
-    learners: Vec<String>,
+    learners: Vec<Bound<'_, PyAny>>,
     rounds: u64,
     seed: u64,
     replications: u64,
     feedback: Option<&str>,
     results: Vec<Bound<'_, PyDict>>,
 ) -> PyResult<String> {
-    let mut experiment = experiment(problem, &learners, rounds, seed, replications, feedback)?;
+    let case = (rounds, seed, replications);
+    let mut experiment = experiment(problem, &learners, case, feedback, &Failure::default())?;
     for case in &mut experiment.cases {
         (case.name, case.parameter) = (name.to_owned(), parameter.clone());
     }

@@ -1,4 +1,6 @@
-//! What a success of each task is worth, or what a plan gives each: in order, or by name.
+//! One number per task: values or the spends of a plan, in the order of the tasks or by name.
+
+use std::collections::HashMap;
 
 use outlay::text::listed;
 use outlay::{Problem, Task};
@@ -7,8 +9,16 @@ use pyo3::types::PyMapping;
 
 use crate::arrays::numbers;
 use crate::errors::AllocationError;
+use crate::labels::{Argument, aligned};
 
-/// The tasks' values, `given` before the problem's own. By name some may be given, in order all.
+const VALUES: Argument =
+    Argument { name: "values", column: "value", error: AllocationError::new_err::<String> };
+const PLAN: Argument =
+    Argument { name: "plan", column: "spend", error: AllocationError::new_err::<String> };
+/// From this many names on, a hash table finds tasks faster than a search.
+const MANY_NAMES: usize = 16;
+
+/// The tasks' values: the given ones, else the problem's. A mapping may set only some of them.
 pub(crate) fn values(problem: &Problem, given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<f64>> {
     let mut values: Vec<Option<f64>> = problem.tasks().iter().map(Task::value).collect();
     match given.map(|given| (given, given.cast::<PyMapping>())) {
@@ -17,7 +27,7 @@ pub(crate) fn values(problem: &Problem, given: Option<&Bound<'_, PyAny>>) -> PyR
                 values[position] = Some(number);
             }
         }
-        Some((given, Err(_))) => return in_order(problem, given),
+        Some((given, Err(_))) => return in_order(problem, given, VALUES),
         None => {}
     }
     let missing: Vec<&str> = problem
@@ -37,7 +47,7 @@ pub(crate) fn values(problem: &Problem, given: Option<&Bound<'_, PyAny>>) -> PyR
     }
 }
 
-/// What a plan gives each task; every task must be named.
+/// The spends of a plan. A mapping must name every task.
 pub(crate) fn plan(problem: &Problem, given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<f64>> {
     let mut spends: Vec<Option<f64>> = vec![None; problem.tasks().len()];
     match given.map(|given| (given, given.cast::<PyMapping>())) {
@@ -67,9 +77,7 @@ pub(crate) fn plan(problem: &Problem, given: Option<&Bound<'_, PyAny>>) -> PyRes
                 return Err(AllocationError::new_err(message));
             }
         }
-        Some((given, Err(_))) => {
-            return Ok(numbers(given, "plan", AllocationError::new_err)?.as_slice().to_vec());
-        }
+        Some((given, Err(_))) => return in_order(problem, given, PLAN),
     }
     Ok(spends.into_iter().flatten().collect())
 }
@@ -84,11 +92,12 @@ fn unnamed<'a>(problem: &'a Problem, numbers: &[Option<f64>]) -> Vec<&'a str> {
         .collect()
 }
 
-fn in_order(problem: &Problem, given: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
-    let given = numbers(given, "values", AllocationError::new_err)?;
+fn in_order(problem: &Problem, given: &Bound<'_, PyAny>, argument: Argument) -> PyResult<Vec<f64>> {
+    let given = aligned(problem, given, argument)?;
+    let given = numbers(&given, argument.name, argument.error)?;
     let (list, tasks) = (given.as_slice(), problem.tasks().len());
-    if list.len() != tasks {
-        return Err(AllocationError::new_err(format!(
+    if list.len() != tasks && argument.name == "values" {
+        return Err((argument.error)(format!(
             "values: {} numbers for {tasks} tasks; a mapping from names sets only some",
             list.len()
         )));
@@ -101,12 +110,22 @@ fn by_name(
     named: &Bound<'_, PyMapping>,
     what: &str,
 ) -> PyResult<Vec<(usize, f64)>> {
-    let mut found = Vec::new();
-    for item in named.items()?.iter() {
-        let (name, number): (String, Bound<'_, PyAny>) = item.extract()?;
-        let position = problem
-            .task_position(&name)
-            .map_err(|unknown| AllocationError::new_err(format!("{what}: {unknown}")))?;
+    let items = named.items()?;
+    let positions: HashMap<&str, usize> = if items.len() < MANY_NAMES {
+        HashMap::new()
+    } else {
+        problem.tasks().iter().enumerate().map(|(position, task)| (task.name(), position)).collect()
+    };
+    let mut found = Vec::with_capacity(items.len());
+    for item in items.iter() {
+        let (name, number): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
+        let name = name.str()?.to_string();
+        let position = match positions.get(name.as_str()) {
+            Some(position) => *position,
+            None => problem
+                .task_position(&name)
+                .map_err(|unknown| AllocationError::new_err(format!("{what}: {unknown}")))?,
+        };
         match number.extract::<f64>() {
             Ok(number) if number >= 0.0 && number.is_finite() => found.push((position, number)),
             Ok(number) => {

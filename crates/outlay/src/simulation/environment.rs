@@ -28,6 +28,36 @@ pub enum EnvironmentError {
         /// The largest reward of the problem.
         reward_max: f64,
     },
+    /// A custom environment failed.
+    #[error("environment: {0}")]
+    Custom(String),
+}
+
+/// Draws the outcomes of a simulation in place of an [`Environment`]: see
+/// [`Play::run_with`](super::Play::run_with).
+pub trait DrawOutcomes: std::fmt::Debug {
+    /// Writes the mean reward of each task's success in a round, as shares of the largest reward.
+    /// `means` holds those of the problem, which the default keeps.
+    ///
+    /// # Errors
+    /// If the means cannot be computed; the replication ends.
+    fn means(&mut self, round: u64, means: &mut [f64]) -> Result<(), EnvironmentError> {
+        let _ = (round, means);
+        Ok(())
+    }
+
+    /// Writes the outcome of each task, given its spend and its success probability by the curves
+    /// of the problem.
+    ///
+    /// # Errors
+    /// If the outcomes cannot be drawn; the replication ends.
+    fn draw(
+        &mut self,
+        round: u64,
+        spend: &[f64],
+        success: &[f64],
+        outcomes: &mut [Outcome],
+    ) -> Result<(), EnvironmentError>;
 }
 
 /// The environment of a problem under one seed. The outcomes of a round depend on the round and on

@@ -6,7 +6,7 @@ mod replication;
 mod reward;
 mod summary;
 
-pub use environment::{Environment, EnvironmentError};
+pub use environment::{DrawOutcomes, Environment, EnvironmentError};
 pub(crate) use experiment::on_threads;
 pub use experiment::{Case, Experiment, Job, Source};
 pub use reward::RewardDraw;

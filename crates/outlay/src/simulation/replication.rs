@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering as MemoryOrder};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Environment, ExperimentError};
+use super::{DrawOutcomes, Environment, ExperimentError};
 use crate::campaign::{Campaign, CampaignOptions};
 use crate::feedback::{Completion, Feedback, Outcome, Reward};
 use crate::learner::LearnerChoice;
@@ -82,7 +82,28 @@ impl Play<'_> {
     /// # Errors
     /// If the problem cannot be simulated or the learner cannot be built.
     pub fn run(&self, stop: &AtomicBool) -> Result<Option<Replication>, ExperimentError> {
-        let mut run = Run::new(self)?;
+        self.run_in(Run::new(self, None)?, stop)
+    }
+
+    /// As [`Play::run`], with outcomes drawn by `draw`. Budgets, delays and availability remain
+    /// those of the problem, and regret is measured by the curves of the problem and the means of
+    /// `draw`.
+    ///
+    /// # Errors
+    /// As [`Play::run`], and if `draw` fails.
+    pub fn run_with(
+        &self,
+        draw: &mut dyn DrawOutcomes,
+        stop: &AtomicBool,
+    ) -> Result<Option<Replication>, ExperimentError> {
+        self.run_in(Run::new(self, Some(draw))?, stop)
+    }
+
+    fn run_in(
+        &self,
+        mut run: Run<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Option<Replication>, ExperimentError> {
         for round in 1..=self.horizon {
             if round % STOP_CHECK == 0 && stop.load(MemoryOrder::Relaxed) {
                 return Ok(None);
@@ -95,9 +116,13 @@ impl Play<'_> {
 }
 
 /// A running replication.
-struct Run {
+struct Run<'a> {
     campaign: Campaign,
     environment: Environment,
+    /// Draws outcomes in place of the environment.
+    draw: Option<&'a mut dyn DrawOutcomes>,
+    /// The mean rewards of the round.
+    means: Vec<f64>,
     feedback: Feedback,
     observes_forgone: bool,
     best: Best,
@@ -122,8 +147,11 @@ struct Run {
     spend_trace: Vec<Vec<f64>>,
 }
 
-impl Run {
-    fn new(play: &Play<'_>) -> Result<Self, ExperimentError> {
+impl<'a> Run<'a> {
+    fn new(
+        play: &Play<'_>,
+        draw: Option<&'a mut dyn DrawOutcomes>,
+    ) -> Result<Self, ExperimentError> {
         let Play { problem, learner, feedback, horizon, seed } = *play;
         let environment = Environment::new(problem, seed)?;
         let tasks = problem.tasks().len();
@@ -144,7 +172,8 @@ impl Run {
             available_success: Vec::with_capacity(tasks),
             completed: Vec::with_capacity(tasks),
             has_delays: environment.has_delays(),
-            is_plain: !environment.has_delays()
+            is_plain: draw.is_none()
+                && !environment.has_delays()
                 && environment.are_all_available()
                 && feedback != Feedback::Full,
             outcomes: vec![Outcome::Missing; tasks],
@@ -159,7 +188,9 @@ impl Run {
             rounds,
             spend: vec![0.0; if tasks <= MAX_TRACED_TASKS { tasks } else { 0 }],
             spend_trace: Vec::new(),
+            means: environment.means().to_vec(),
             environment,
+            draw,
         })
     }
 
@@ -170,8 +201,12 @@ impl Run {
         let budget = self.environment.budget(round);
         let any_unavailable = self.environment.availability(round, &mut self.available);
         let available = any_unavailable.then_some(self.available.as_slice());
-        let optimum =
-            self.best.value(self.environment.means(), budget, available, &mut self.oracle_gap)?;
+        if let Some(draw) = &mut self.draw {
+            self.means.copy_from_slice(self.environment.means());
+            draw.means(round, &mut self.means)?;
+            self.best.forget_other_means(&self.means);
+        }
+        let optimum = self.best.value(&self.means, budget, available, &mut self.oracle_gap)?;
         let allocation = self.campaign.allocate(budget, available)?.allocation;
         self.oracle_gap = self.oracle_gap.max(allocation.gap());
         let mut success = &allocation.success;
@@ -184,7 +219,7 @@ impl Run {
             );
             success = &self.available_success;
         }
-        let (value, mass) = dot_and_sum(self.environment.means(), success);
+        let (value, mass) = dot_and_sum(&self.means, success);
         self.regret.add(optimum - value);
         self.optimum.add(optimum);
         self.success_mass += mass;
@@ -198,7 +233,10 @@ impl Run {
             );
             self.campaign.observe_completed(round, &self.completed)?;
         } else {
-            self.environment.play(round, success, self.feedback, &mut self.outcomes);
+            match &mut self.draw {
+                None => self.environment.play(round, success, self.feedback, &mut self.outcomes),
+                Some(draw) => draw.draw(round, &allocation.spend, success, &mut self.outcomes)?,
+            }
             self.deliver(round)?;
         }
         if self.rounds.get(self.trace.len()) == Some(&round) {
@@ -312,6 +350,8 @@ struct Best {
     known: Option<(f64, f64)>,
     available: Vec<bool>,
     all_available: bool,
+    /// The means of the last solution, kept only if means vary.
+    means: Vec<f64>,
     values: Vec<f64>,
 }
 
@@ -323,7 +363,17 @@ impl Best {
             known: None,
             available: vec![true; tasks],
             all_available: true,
+            means: Vec::new(),
             values: vec![0.0; tasks],
+        }
+    }
+
+    /// Solves the next round again if its means differ from those of the last solution.
+    fn forget_other_means(&mut self, means: &[f64]) {
+        if *means != *self.means {
+            self.known = None;
+            self.means.clear();
+            self.means.extend_from_slice(means);
         }
     }
 

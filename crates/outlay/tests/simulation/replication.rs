@@ -3,9 +3,10 @@
 use std::sync::atomic::AtomicBool;
 
 use outlay::Problem;
+use outlay::feedback::{Feedback, Outcome};
 use outlay::learner::{LEARNERS, LearnerChoice};
 use outlay::problem::NoFiles;
-use outlay::simulation::{Play, trace_rounds};
+use outlay::simulation::{DrawOutcomes, Environment, EnvironmentError, Play, trace_rounds};
 
 #[test]
 fn about_two_hundred_points_by_ratio() {
@@ -45,5 +46,61 @@ fn rounds_without_any_task_pass() {
                 "{learner}: {run:?}"
             );
         }
+    }
+}
+
+/// The built-in environment as a custom one; from round `reversed` on, its means are reversed.
+#[derive(Debug)]
+struct Custom {
+    environment: Environment,
+    feedback: Feedback,
+    reversed: u64,
+    fails: u64,
+}
+
+impl DrawOutcomes for Custom {
+    fn means(&mut self, round: u64, means: &mut [f64]) -> Result<(), EnvironmentError> {
+        if round >= self.reversed {
+            means.reverse();
+        }
+        Ok(())
+    }
+
+    fn draw(
+        &mut self,
+        round: u64,
+        spend: &[f64],
+        success: &[f64],
+        outcomes: &mut [Outcome],
+    ) -> Result<(), EnvironmentError> {
+        assert_eq!(spend.len(), success.len());
+        if round >= self.fails {
+            return Err(EnvironmentError::Custom("out of draws".to_owned()));
+        }
+        self.environment.play(round, success, self.feedback, outcomes);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_custom_environment_with_the_same_draws_has_the_same_results() {
+    let problem = "[[task]]\nvalue = 0.5\ncurve = { family = 'power', exponent = 0.5 }\n\
+                   [[task]]\nvalue = 0.9\ncurve = { family = 'power', exponent = 0.3 }";
+    let problem = Problem::from_toml(problem, &NoFiles).unwrap();
+    for entry in LEARNERS {
+        let learner: LearnerChoice = entry.name.parse().unwrap();
+        let (feedback, horizon, seed) = (entry.feedback, 300, 7);
+        let play = Play { problem: &problem, learner: &learner, feedback, horizon, seed };
+        let run = |reversed: u64, fails: u64| {
+            let environment = Environment::new(&problem, seed).unwrap();
+            let mut custom = Custom { environment, feedback, reversed, fails };
+            play.run_with(&mut custom, &AtomicBool::new(false))
+        };
+        let built_in = play.run(&AtomicBool::new(false)).unwrap();
+        assert_eq!(run(u64::MAX, u64::MAX).unwrap(), built_in, "{learner}");
+        let other = run(151, u64::MAX).unwrap().unwrap();
+        assert_ne!(other.regret, built_in.unwrap().regret, "{learner}");
+        let error = run(u64::MAX, 20).unwrap_err().to_string();
+        assert_eq!(error, "environment: out of draws");
     }
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .errors import MissingLibraryError
@@ -137,6 +137,18 @@ def allocation_columns(allocation: Allocation) -> Columns:
 
 def allocation_table(allocation: Allocation, library: str | None) -> Any:
     return frame(allocation_columns(allocation), library)
+
+
+def allocation_rows(allocation: Allocation) -> Iterator[dict[str, Any]]:
+    """One dictionary per task."""
+    columns = allocation_columns(allocation)
+    return iter([dict(zip(columns, cells)) for cells in zip(*columns.values())])
+
+
+def evaluation_rows(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
+    """One dictionary per task."""
+    columns = evaluation_columns(evaluation)
+    return iter([dict(zip(columns, cells)) for cells in zip(*columns.values())])
 
 
 def allocation_dict(allocation: Allocation) -> dict[str, Any]:
@@ -274,7 +286,8 @@ def learner_columns(learner: Learner) -> Columns:
         unit = learner.reward_max / 1e9
         columns["completions"] = completions
         columns["mean_reward"] = [total * unit / count if count else None for count, total in zip(completions, sums)]
-    columns["weight"] = (learner.weights * learner.reward_max).tolist()
+    weights = learner.weights
+    columns["weight"] = [None] * len(learner.names) if weights is None else weights.tolist()
     return columns
 
 
