@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import errors, random
 from ._outlay import Allocation, Counts, Environment, Evaluation, Round
+from .analysis import Bounds, Replay, Reproduction, bound, replay, reproduce
 from .curves import (
     Curve,
     Empirical,
@@ -40,7 +41,8 @@ from .errors import (
 )
 from .fitting import Fit, TaskFit, fit
 from .learner import DecisionPolicy, IndexPolicy, Learner, LearnerSpec
-from .problem import Frontier, Problem, Task
+from .ledger import Ledger, LedgerStatus
+from .problem import Frontier, Problem, ProblemCheck, Task
 from .simulation import Result, simulate
 
 if TYPE_CHECKING:
@@ -51,6 +53,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Allocation",
     "AllocationError",
+    "Bounds",
     "Client",
     "Counts",
     "Curve",
@@ -69,6 +72,8 @@ __all__ = [
     "Learner",
     "LearnerError",
     "LearnerSpec",
+    "Ledger",
+    "LedgerStatus",
     "Logistic",
     "MissingLibraryError",
     "ObservationError",
@@ -76,7 +81,10 @@ __all__ = [
     "Piecewise",
     "Power",
     "Problem",
+    "ProblemCheck",
     "ProblemError",
+    "Replay",
+    "Reproduction",
     "Result",
     "Round",
     "Saturating",
@@ -86,9 +94,12 @@ __all__ = [
     "Task",
     "TaskFit",
     "Threshold",
+    "bound",
     "errors",
     "fit",
     "random",
+    "replay",
+    "reproduce",
     "simulate",
 ]
 

@@ -1,4 +1,4 @@
-"""How things look: text for a terminal, HTML for a notebook, data frames for what comes next."""
+"""Results as text for terminals, HTML for notebooks, and data frames."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from .errors import MissingLibraryError
 
 if TYPE_CHECKING:
     from ._outlay import Allocation, Evaluation, Round
+    from .analysis import Bounds, Replay
     from .fitting import Fit
     from .learner import Learner
+    from .ledger import LedgerStatus
     from .problem import Frontier, Problem
     from .simulation import Result
 
@@ -24,7 +26,7 @@ MOST_ROWS = 40
 
 
 def frame(columns: Columns, library: str | None = None) -> Any:
-    """A data frame: pandas if it is installed, else polars; or the one that is named."""
+    """A data frame of the given library; by default pandas if it is installed, else polars."""
     if library not in (None, "pandas", "polars"):
         raise MissingLibraryError(f"library: must be pandas or polars, not {library}")
     for name in (library,) if library else ("pandas", "polars"):
@@ -163,6 +165,11 @@ def allocation_dict(allocation: Allocation) -> dict[str, Any]:
     return record
 
 
+def allocation_lines(allocation: Allocation) -> list[str]:
+    """The lines below the table."""
+    return _allocation(allocation).lines
+
+
 def _allocation(allocation: Allocation) -> Shown:
     columns = allocation_columns(allocation)
     shares = ("share", "success")
@@ -209,6 +216,11 @@ def evaluation_columns(evaluation: Evaluation) -> Columns:
 
 def evaluation_table(evaluation: Evaluation, library: str | None) -> Any:
     return frame(evaluation_columns(evaluation), library)
+
+
+def evaluation_lines(evaluation: Evaluation) -> list[str]:
+    """The lines below the table."""
+    return _evaluation(evaluation).lines
 
 
 def _evaluation(evaluation: Evaluation) -> Shown:
@@ -424,6 +436,8 @@ def result_html(result: Result) -> str:
 def fit_columns(fit: Fit) -> Columns:
     keys = ("task", "trials", "successes", "family", "log_loss", "constant_log_loss", "calibration", "value", "value_error")
     columns: Columns = {key: [getattr(task, key) for task in fit.tasks] for key in keys}
+    for key in ("from", "to", "share"):
+        columns[f"covers_{key}"] = [None if task.covers is None else task.covers[key] for task in fit.tasks]
     columns["warnings"] = ["; ".join(task.warnings) for task in fit.tasks]
     return columns
 
@@ -451,3 +465,49 @@ def fit_text(fit: Fit) -> str:
 
 def fit_html(fit: Fit) -> str:
     return _fit(fit).html()
+
+
+# The daily loop, bounds and replay.
+
+
+def status_text(status: LedgerStatus) -> str:
+    keys = ("spend", "reported", "completions", "expected", "mean", "bonus", "next")
+    columns = {"task": [task.task + (" (!)" if task.misfit is not None else "") for task in status.tasks]}
+    for key in keys:
+        columns[key] = [number(getattr(task, key)) for task in status.tasks]
+    for key in ("reported", "completions"):
+        columns[key] = [f"{getattr(task, key):,}" for task in status.tasks]
+    waiting = ", ".join(str(round_number) for round_number, _ in status.open[:8])
+    lines = [f"{status.rounds:,} rounds · {len(status.open):,} open{f' ({waiting})' if waiting else ''}"]
+    lines += [
+        f"(!) {task.task}: {task.completions} of {task.reported} completed, but its curve predicts {task.expected:.1f}"
+        for task in status.tasks
+        if task.misfit is not None
+    ]
+    return Shown(columns, lines).text()
+
+
+def bounds_text(bounds: Bounds) -> str:
+    entries = list(bounds)
+    columns = {
+        "bound": [str(entry["bound"]) for entry in entries],
+        "regret is": [str(entry["regret_is"]).replace("_", " ") for entry in entries],
+        "value": [number(entry["value"]) for entry in entries],
+        "vacuous": ["" if entry["vacuous"] is None else "yes" if entry["vacuous"] else "no" for entry in entries],
+        "learners": [str(entry["learners"]) for entry in entries],
+    }
+    data = bounds.data
+    line = f"{data['problem']} · {data['tasks']} tasks · horizon {data['horizon']:,} · largest possible regret {number(data['trivial'])}"
+    return Shown(columns, [line], ("bound", "regret is", "vacuous", "learners")).text()
+
+
+def replay_text(replay: Replay) -> str:
+    columns = {
+        "learner": [str(one["learner"]) for one in replay],
+        "gain": [number(one["gain"]["mean"]) for one in replay],
+        "regret": [number(one["regret"]["mean"]) for one in replay],
+        "lost to learning": [number(one["lost_to_learning"]) for one in replay],
+    }
+    data = replay.data
+    line = f"{data['order']} rows · {data['rounds']:,} rounds · {data['replications']:,} replications"
+    return Shown(columns, [line], ("learner",)).text()

@@ -1,14 +1,16 @@
-"""Curves from logs: what was spent and whether it succeeded, or what success would have needed."""
+"""Curves fitted to logs of spends and successes, or of the spends that success required."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import _outlay
 from .errors import FitError
+from .files import write_file
 from .problem import Problem
 
 if TYPE_CHECKING:
@@ -26,14 +28,40 @@ CAUTION = (
 
 @dataclass(frozen=True)
 class TaskFit:
-    """A task's curve and how far to trust it. Parameters are name, value, and the ends of the 95 % interval."""
+    """The fitted curve of a task and how far to trust it.
+
+    Attributes
+    ----------
+    task : str
+        The name of the task.
+    trials, successes : float
+        The numbers of trials and successes.
+    family : str or None
+        The chosen form; None if the log has no data of the task.
+    curve : dict or None
+        The curve with the keys of a problem file.
+    parameters : list of (str, float, float, float)
+        Name, value and the ends of the 95 % interval of each parameter.
+    log_loss, constant_log_loss : float or None
+        Cross-validated log loss of the curve and of a constant.
+    calibration : float or None
+        The p-value of the Hosmer-Lemeshow test.
+    value, value_error : float or None
+        The mean reward of a success and its standard error.
+    reason : str or None
+        Why this form was chosen.
+    warnings : list of str
+        Reasons for caution.
+    covers : dict or None
+        The range of spends with data: ``from``, ``to`` (None if unlimited), and ``share`` of the budget.
+    candidates : list of dict
+        The forms that were compared: family, number of parameters, log loss, and how much worse than the best.
+    """
 
     task: str
     trials: float
     successes: float
-    #: Nothing, as for the curve, if the log says nothing of the task.
     family: str | None
-    #: As a problem file has it.
     curve: dict[str, Any] | None
     parameters: list[tuple[str, float, float | None, float | None]]
     log_loss: float | None
@@ -43,15 +71,30 @@ class TaskFit:
     value_error: float | None
     reason: str | None
     warnings: list[str]
+    covers: dict[str, float | None] | None = None
+    candidates: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Every task's curve, and the problem made of them."""
+    """The fitted curves and the problem made of them: iterates over `TaskFit`.
+
+    Attributes
+    ----------
+    problem : Problem
+        The problem with the fitted curves.
+    tasks : list of TaskFit
+        One entry per task.
+    caution : str
+        What every fit must say.
+    page : str or None
+        The HTML report, if `fit` was called with ``report=True``.
+    """
 
     problem: Problem
     tasks: list[TaskFit]
     caution: str = field(default=CAUTION)
+    page: str | None = None
 
     def __getitem__(self, task: str) -> TaskFit:
         for fitted in self.tasks:
@@ -59,11 +102,96 @@ class Fit:
                 return fitted
         raise KeyError(task)
 
+    def __iter__(self) -> Iterator[TaskFit]:
+        return iter(self.tasks)
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
     def table(self, library: str | None = None) -> Any:
-        """One row a task, as a data frame: pandas if it is installed, else polars."""
+        """One row per task, as a data frame.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, optional
+            By default pandas if it is installed, else polars.
+
+        Returns
+        -------
+        DataFrame
+            Family, log loss, calibration, coverage and value of each task.
+
+        Raises
+        ------
+        MissingLibraryError
+            If the library is not installed.
+
+        Examples
+        --------
+        >>> log = {"paid": [60, 120, 240], "tried": [500, 500, 500], "won": [100, 250, 400]}
+        >>> len(fit(log, spend="paid", trials="tried", success="won").table())
+        1
+        """
         from .display import fit_table
 
         return fit_table(self, library)
+
+    def plot(self, axes: Any = None, *, log: bool = False) -> Any:
+        """Draws the fitted curves over the spends with data; needs matplotlib.
+
+        Parameters
+        ----------
+        axes : matplotlib.axes.Axes, optional
+            Where to draw; by default new axes.
+        log : bool
+            Use a logarithmic axis for the spend.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+
+        Raises
+        ------
+        MissingLibraryError
+            If matplotlib is not installed.
+
+        Examples
+        --------
+        >>> log = {"paid": [60, 120, 240], "tried": [500, 500, 500], "won": [100, 250, 400]}
+        >>> axes = fit(log, spend="paid", trials="tried", success="won").plot()
+        """
+        from .plotting import fit_plot
+
+        return fit_plot(self, axes, log)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Writes the HTML report with confidence bands, as ``outlay fit --report``.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+
+        Raises
+        ------
+        FitError
+            If `fit` was called without ``report=True``, which computes the confidence bands.
+        FileError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> log = {"paid": [60, 120, 240], "tried": [500, 500, 500], "won": [100, 250, 400]}
+        >>> path = os.path.join(tempfile.mkdtemp(), "fit.html")
+        >>> fit(log, spend="paid", trials="tried", success="won", report=True, bootstrap=20).report(path)
+        >>> os.path.exists(path)
+        True
+        """
+        if self.page is None:
+            raise FitError("report: call fit with report=True, which computes the confidence bands")
+        write_file(path, self.page)
 
     def __repr__(self) -> str:
         from .display import fit_text
@@ -96,8 +224,11 @@ class _Request:
     budget: float | None
     reward_max: float | None
     folds: int
+    bootstrap: int
     seed: int
     threads: int | None
+    report: bool
+    name: str
 
 
 def fit(
@@ -115,15 +246,52 @@ def fit(
     floor: bool = False,
     budget: float | None = None,
     folds: int = 5,
+    bootstrap: int = 200,
     seed: int = 1,
     threads: int | None = None,
+    report: bool = False,
 ) -> Fit:
-    """Curves from a log, with intervals, and where not to trust them.
+    """Fits success curves to a log, with intervals and warnings.
 
-    data: a pandas or polars data frame, or a mapping from column names to arrays. spend, success, trials, threshold, task, reward: names
-    of columns, as the flags of ``outlay fit``: what was spent and whether it succeeded (with trials: how many did), or, as threshold, what
-    success would have needed, with success 0 where that is only known to be more. Without task all rows are about one.
+    Parameters
+    ----------
+    data : DataFrame or mapping
+        A pandas or polars data frame, or a mapping from column names to arrays.
+    spend, success : str, optional
+        The columns of spends and of successes (1 or 0; with ``trials``, their number).
+    trials : str, optional
+        The column of the number of trials of each row.
+    threshold : str, optional
+        In place of ``spend``: the column of the spend that success required. With ``success`` 0 it is only known to be more.
+    task : str or sequence of str, optional
+        The columns with the name of the task; without them all rows are of one task.
+    reward : str, optional
+        The column of the reward of a success.
+    reward_max, budget : float, optional
+        By default the largest reward and the largest spend of the log.
+    family : str
+        The family of the curves; by default the best one by cross-validation.
+    ceiling, floor : bool
+        Whether curves may have a ceiling below 1 and a floor above 0.
+    folds, bootstrap, seed : int
+        The folds of the cross-validation, the samples of the confidence bands of a report, and the seed of both.
+    threads : int, optional
+        The number of threads; by default one per core.
+    report : bool
+        Whether to compute the confidence bands that `Fit.report` needs.
 
+    Returns
+    -------
+    Fit
+        The curves and the problem made of them.
+
+    Raises
+    ------
+    FitError
+        If the log is invalid; all errors are listed.
+
+    Examples
+    --------
     >>> log = {"paid": [60, 120, 240], "tried": [500, 500, 500], "won": [100, 250, 400]}
     >>> found = fit(log, spend="paid", trials="tried", success="won", family="hill")
     >>> [(name, round(value, 1)) for name, value, low, high in found.tasks[0].parameters]
@@ -163,10 +331,10 @@ def fit(
         (amount, success or "", trials or "", reward or ""),
         threshold is not None,
     )
-    request = _Request(family, ceiling, floor, budget, reward_max, folds, seed, threads)
-    found, problem = _outlay.fit(columns, request)
+    request = _Request(family, ceiling, floor, budget, reward_max, folds, bootstrap, seed, threads, report, "the log")
+    found, problem, page = _outlay.fit(columns, request)
     tasks = [TaskFit(**{**entry, "parameters": [tuple(one) for one in entry["parameters"]]}) for entry in json.loads(found)["tasks"]]
-    return Fit(Problem.from_json(problem), tasks)
+    return Fit(Problem.from_json(problem), tasks, page=page)
 
 
 def _column(data: Any, title: str, what: str) -> NDArray[Any]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from . import _outlay
 from ._outlay import Counts
 from .curves import plain
-from .errors import FileError, LearnerError, StateError
-from .problem import Problem, read_text
+from .errors import LearnerError, StateError
+from .files import read_text, write_file
+from .problem import Problem
 
 if TYPE_CHECKING:
     import numpy as np
@@ -404,17 +404,6 @@ class Learner(_outlay.Learner):
         from .display import learner_html
 
         return learner_html(self)
-
-
-def write_file(path: str | os.PathLike[str], text: str) -> None:
-    """Replaces a file by a new one, or leaves it unchanged."""
-    target = Path(path)
-    beside = target.with_name(target.name + ".part")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        os.replace(beside, target)
-    except OSError as error:
-        raise FileError(f"cannot write {os.fspath(path)}: {error.strerror}") from error
 
 
 def _checked_problem(problem: Problem) -> Problem:

@@ -1,4 +1,4 @@
-"""Problems: a budget per round and tasks with their curves. The keys of problem files."""
+"""Problems: a budget per round and tasks with their curves, with the keys of problem files."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from . import _outlay
 from ._outlay import Allocation, Evaluation
 from .curves import Curve, plain
-from .errors import FileError, ProblemError
+from .errors import ProblemError
+from .files import read_text, write_file
 from .progress import Bar
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Values = Mapping[str, float] | ArrayLike
 
-__all__ = ["Frontier", "Problem", "Task"]
+__all__ = ["Frontier", "Problem", "ProblemCheck", "Task"]
 
 #: Problems by name, as the command line knows them.
 INSTANCES = ("power", "square-roots", "m-set", "k-armed", "saturating-jobs", "theorem-2", "theorem-4", "unknown-thresholds")
@@ -30,10 +30,28 @@ INSTANCES = ("power", "square-roots", "m-set", "k-armed", "saturating-jobs", "th
 
 @dataclass(frozen=True)
 class Task:
-    """A task, with the keys of ``[[task]]`` in a problem file; what is left out is not there.
+    """A task, with the keys of ``[[task]]`` in a problem file; None means unset.
 
-    ``curve`` is a curve of this package, or a mapping as in a file; ``reward`` is a mapping such as
-    ``{"law": "bernoulli", "mean": 0.6}``.
+    Parameters
+    ----------
+    name : str, optional
+        Its name; by default its position, such as ``task-1``.
+    curve : Curve or mapping
+        The success probability by spend: a curve of this package, or a mapping as in a file.
+    value : float, optional
+        The mean reward of a success.
+    reward : mapping, optional
+        The distribution of the reward for simulations, such as ``{"law": "bernoulli", "mean": 0.6}``.
+    min, max, fixed, exclude, at_least : optional
+        Bounds on the spend; ``at_least`` means nothing or at least this.
+    current : float, optional
+        The present spend, with which reports compare.
+
+    Examples
+    --------
+    >>> from outlay import Hill, Task
+    >>> Task("tv", curve=Hill(half_at=120, steepness=2.5), value=0.6, min=20).name
+    'tv'
     """
 
     name: str | None = None
@@ -48,7 +66,24 @@ class Task:
     current: float | None = None
 
     def to_dict(self, budget: float = 1.0) -> dict[str, Any]:
-        """The task as a problem file has it."""
+        """The task with the keys of a problem file.
+
+        Parameters
+        ----------
+        budget : float
+            The budget, up to twice which functions of your own are sampled.
+
+        Returns
+        -------
+        dict
+            The keys that are set.
+
+        Examples
+        --------
+        >>> from outlay import Power, Task
+        >>> Task("web", curve=Power(0.5)).to_dict()
+        {'name': 'web', 'curve': {'family': 'power', 'exponent': 0.5}}
+        """
         written: dict[str, Any] = {key: plain(value) for key, value in vars(self).items() if key != "curve"}
         if isinstance(self.curve, Curve):
             written["curve"] = self.curve.to_dict(budget)
@@ -59,9 +94,76 @@ class Task:
         return {key: value for key, value in written.items() if value is not None}
 
 
-class Problem(_outlay.Problem):
-    """What is to be decided: a budget per round and tasks with their curves. Checked when it is made, every error at once.
+@dataclass(frozen=True)
+class ProblemCheck:
+    """The check of a problem: which guarantee of the paper applies, and notes on suspicious input.
 
+    Attributes
+    ----------
+    theorem : int
+        The theorem that bounds the regret: 1 or 3.
+    conclusion : str
+        The guarantee in words.
+    notes : list of str
+        Valid but suspicious input.
+    tasks : list of dict
+        Shape, bounds and diminishing returns of each task.
+    """
+
+    budget: float
+    horizon: int | None
+    reward_max: float
+    tasks: list[dict[str, Any]]
+    theorem: int
+    conclusion: str
+    notes: list[str]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.tasks)
+
+    def __repr__(self) -> str:
+        return "\n".join([self.conclusion, *(f"note: {note}" for note in self.notes)])
+
+
+@dataclass(frozen=True)
+class _Arrays:
+    """The arrays of `Problem.from_arrays`, as the engine takes them."""
+
+    budget: float
+    horizon: int | None
+    reward_max: float | None
+    leftover: str | None
+    names: list[str] | None
+    family: str | list[str]
+    numbers: dict[str, Any]
+    tasks: int
+
+
+class Problem(_outlay.Problem):
+    """A budget per round and tasks with their curves. It is checked when it is made, and all errors are reported at once.
+
+    Parameters
+    ----------
+    tasks : iterable of Task or mapping, or mapping
+        The tasks; or ``{"file": "tasks.csv"}``, a table with one row per task.
+    budget : float
+        The budget of a round.
+    horizon : int, optional
+        The number of rounds planned.
+    reward_max : float, optional
+        The largest reward of a completion; by default 1.
+    leftover : {"keep", "spend"}, optional
+        What happens to budget that cannot increase the value.
+    environment : mapping, optional
+        Budgets, delays and availability in simulations.
+
+    Raises
+    ------
+    ProblemError
+        If the problem is invalid.
+
+    Examples
+    --------
     >>> from outlay import Hill, Power, Problem, Task
     >>> problem = Problem(
     ...     tasks=[Task("tv", curve=Hill(half_at=120, steepness=2.5), value=0.6, min=20), Task("web", curve=Power(0.5), value=0.4)],
@@ -70,9 +172,6 @@ class Problem(_outlay.Problem):
     >>> best = problem.allocate()
     >>> best.status, best.spend.sum().round(6).item()
     ('optimal', 1000.0)
-
-    ``tasks`` may also be ``{"file": "tasks.csv"}``, one row a task. The other keys are those of a problem file: ``horizon``,
-    ``reward_max``, ``leftover``, ``environment``.
     """
 
     _origin: tuple[str, str, str, str, tuple[tuple[str, float], ...]]
@@ -110,7 +209,31 @@ class Problem(_outlay.Problem):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Problem:
-        """The problem of a file, TOML or JSON by its name, or of an instance by name: ``Problem.load("m-set:tasks=10,plays=3")``."""
+        """The problem of a file or of a named instance.
+
+        Parameters
+        ----------
+        path : path-like
+            A TOML or JSON file, or an instance such as ``"m-set:tasks=10,plays=3"``.
+
+        Returns
+        -------
+        Problem
+            The problem.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be read.
+        ProblemError
+            If the problem is invalid.
+
+        Examples
+        --------
+        >>> from outlay import Problem
+        >>> len(Problem.load("m-set:tasks=10,plays=3"))
+        10
+        """
         written = os.fspath(path)
         if not os.path.exists(written) and written.split(":")[0] in INSTANCES:
             return cls._made(written, "instance", written, os.curdir)
@@ -119,35 +242,267 @@ class Problem(_outlay.Problem):
 
     @classmethod
     def from_toml(cls, text: str) -> Problem:
-        """The problem that a TOML document describes."""
+        """The problem of a TOML document.
+
+        Parameters
+        ----------
+        text : str
+            The document.
+
+        Returns
+        -------
+        Problem
+            The problem.
+
+        Raises
+        ------
+        ProblemError
+            If the problem is invalid.
+
+        Examples
+        --------
+        >>> from outlay import Problem
+        >>> Problem.from_toml("[[task]]\\ncurve = { family = 'power', exponent = 0.5 }").names
+        ['task-1']
+        """
         return cls._made(text, "toml", "the problem", os.curdir)
 
     @classmethod
     def from_json(cls, text: str) -> Problem:
-        """The problem that a JSON document describes."""
+        """The problem of a JSON document.
+
+        Parameters
+        ----------
+        text : str
+            The document.
+
+        Returns
+        -------
+        Problem
+            The problem.
+
+        Raises
+        ------
+        ProblemError
+            If the problem is invalid.
+
+        Examples
+        --------
+        >>> from outlay import Problem
+        >>> Problem.from_json('{"task": [{"curve": {"family": "power", "exponent": 0.5}}]}').names
+        ['task-1']
+        """
         return cls._made(text, "json", "the problem", os.curdir)
 
+    @classmethod
+    def from_arrays(
+        cls,
+        family: str | Sequence[str],
+        *,
+        budget: float,
+        names: Sequence[str] | None = None,
+        horizon: int | None = None,
+        reward_max: float | None = None,
+        leftover: str | None = None,
+        **columns: ArrayLike,
+    ) -> Problem:
+        """The problem of arrays with one entry per task. The arrays go to the engine without an object per task.
+
+        Parameters
+        ----------
+        family : str or sequence of str
+            The family of all curves, or of each: power, saturating, exponential, hill, logistic or threshold.
+        budget : float
+            The budget of a round.
+        names : sequence of str, optional
+            The names of the tasks; by default ``task-1`` and so on.
+        horizon, reward_max, leftover : optional
+            As in `Problem`.
+        **columns : array_like of float
+            The parameters of the curves (exponent, scale, full_at, half_at, steepness, mid, width, at, ceiling, floor), and value, min,
+            max, at_least and current. NaN means unset; a single number holds for every task.
+
+        Returns
+        -------
+        Problem
+            The problem.
+
+        Raises
+        ------
+        ProblemError
+            If an array is unknown or of the wrong length, or the problem is invalid.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from outlay import Problem
+        >>> problem = Problem.from_arrays("exponential", budget=100, scale=np.array([20.0, 40.0]), value=[1.0, 2.0], reward_max=2)
+        >>> problem.allocate().spend.round(1).tolist()
+        [38.8, 61.2]
+        """
+        import numpy as np
+
+        unknown = [name for name in columns if name not in COLUMNS]
+        if unknown:
+            raise ProblemError(f"{unknown[0]}: is not a column; expected {', '.join(COLUMNS)}")
+        arrays: dict[str, Any] = {}
+        for name, column in columns.items():
+            try:
+                arrays[name] = np.asarray(column, dtype=np.float64)
+            except (TypeError, ValueError):
+                raise ProblemError(f"{name}: must be numbers, one per task") from None
+        sizes = [len(array) for array in arrays.values() if array.ndim == 1]
+        if names is not None:
+            sizes.insert(0, len(names))
+        if not isinstance(family, str):
+            sizes.insert(0, len(family))
+        if not sizes:
+            raise ProblemError("columns: give at least one array, with one entry per task")
+        filled = {name: np.full(sizes[0], float(array)) if array.ndim == 0 else array for name, array in arrays.items()}
+        given = _Arrays(
+            plain(budget),
+            plain(horizon),
+            plain(reward_max),
+            leftover,
+            None if names is None else [str(name) for name in names],
+            family if isinstance(family, str) else [str(one) for one in family],
+            filled,
+            sizes[0],
+        )
+        made: Problem = super().__new__(cls, "", "columns", "the problem", os.curdir, [], given)
+        # `with_number` makes the text when it needs it.
+        made._origin = ("", "columns", "the problem", os.curdir, ())
+        return made
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, budget: float, **options: Any) -> Problem:
+        """The problem of a data frame with one row per task.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame, polars.DataFrame or mapping
+            The columns ``task`` and ``family``, parameters of the curves, and value, min, max, at_least and current as in
+            `from_arrays`. Empty cells are unset.
+        budget : float
+            The budget of a round.
+        **options
+            Further arguments of `from_arrays`, such as ``reward_max``, or ``family`` if all curves have the same.
+
+        Returns
+        -------
+        Problem
+            The problem.
+
+        Raises
+        ------
+        ProblemError
+            If a column is missing or unknown, or the problem is invalid.
+
+        Examples
+        --------
+        >>> import pandas
+        >>> from outlay import Problem
+        >>> frame = pandas.DataFrame({"task": ["tv", "web"], "family": ["hill", "power"], "half_at": [120, None],
+        ...                           "steepness": [2.5, None], "exponent": [None, 0.5], "value": [0.6, 0.4]})
+        >>> Problem.from_frame(frame, budget=1000).names
+        ['tv', 'web']
+        """
+        titles = [str(title) for title in (frame.keys() if isinstance(frame, Mapping) else frame.columns)]
+        if "family" not in titles and "family" not in options:
+            raise ProblemError(f"frame: has no column family; it has {', '.join(titles)}; or give family=... for all tasks")
+        ignored = ("task", "family")
+        family = options.pop("family", None) or [str(cell) for cell in frame["family"]]
+        names = [str(cell) for cell in frame["task"]] if "task" in titles else None
+        columns = {title: _numbers(frame[title], title) for title in titles if title not in ignored}
+        return cls.from_arrays(family, budget=budget, names=names, **{**columns, **options})
+
     def to_dict(self) -> dict[str, Any]:
-        """The problem with the keys of a problem file, all that was read from other files written out."""
+        """The problem with the keys of a problem file; the contents of other files are written out.
+
+        Returns
+        -------
+        dict
+            The problem.
+
+        Examples
+        --------
+        >>> from outlay import Problem
+        >>> Problem.load("power").to_dict()["budget"]
+        1.0
+        """
         return dict(json.loads(self.to_json()))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the problem to a file, as JSON if its name ends in .json, else as TOML."""
+        """Writes the problem to a file, as JSON if its name ends in .json, else as TOML.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from outlay import Problem
+        >>> path = os.path.join(tempfile.mkdtemp(), "problem.toml")
+        >>> Problem.load("power").save(path)
+        >>> Problem.load(path) == Problem.load("power")
+        True
+        """
         text = self.to_json() if os.fspath(path).lower().endswith(".json") else self.to_toml()
-        try:
-            Path(path).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise FileError(f"cannot write {os.fspath(path)}: {error.strerror}") from error
+        write_file(path, text)
 
     def with_number(self, path: str, number: float) -> Problem:
-        """The same problem with another number at a path: ``budget``, ``task[0].curve.exponent``, ``task[*].value``; of an instance, one
-        of its parameters.
+        """The same problem with another number at a path.
 
+        Parameters
+        ----------
+        path : str
+            ``budget``, ``task[0].curve.exponent``, ``task[*].value``; of an instance, one of its parameters.
+        number : float
+            The number.
+
+        Returns
+        -------
+        Problem
+            The changed problem.
+
+        Raises
+        ------
+        ProblemError
+            If the path does not exist or the problem is invalid.
+
+        Examples
+        --------
+        >>> from outlay import Problem
         >>> Problem.load("m-set").with_number("tasks", 5).names
         ['task-1', 'task-2', 'task-3', 'task-4', 'task-5']
         """
         text, form, place, folder, changes = self._origin
+        if form == "columns":
+            text, form = self.to_json(), "json"
         return type(self)._made(text, form, place, folder, [*changes, (path, float(number))])
+
+    def check(self) -> ProblemCheck:
+        """Which guarantee of the paper applies to the problem, and notes on suspicious input.
+
+        Returns
+        -------
+        ProblemCheck
+            The result, as ``outlay check`` prints it.
+
+        Examples
+        --------
+        >>> from outlay import Problem
+        >>> Problem.load("power").check().theorem
+        1
+        """
+        return ProblemCheck(**json.loads(_outlay.check_problem(self)))
 
     def allocate(
         self,
@@ -159,10 +514,39 @@ class Problem(_outlay.Problem):
         leftover: str | None = None,
         threads: int | None = None,
     ) -> Allocation:
-        """The best split of the budget, with a bound on how much better any split could be.
+        """The best allocation of the budget, with a bound on the value of every other.
 
-        values: what a success of each task is worth: one number a task, or a mapping from names that sets only some; the problem's own,
-        if nobody says. round: spends in multiples of this, after solving. tolerance: the relative gap at which a search may stop.
+        Parameters
+        ----------
+        values : sequence of float, Series, DataFrame or mapping, optional
+            The value of a success of each task; by default those of the problem. A mapping may set only some of them. Labels of a Series
+            or the column ``task`` of a data frame are aligned with the tasks.
+        budget : float, optional
+            By default that of the problem.
+        tolerance : float, optional
+            The relative gap at which a search may stop.
+        round : float, optional
+            Round the spends to multiples of this, after solving.
+        leftover : {"keep", "spend"}, optional
+            By default as in the problem.
+        threads : int, optional
+            The number of threads; by default one per core. Results do not depend on it.
+
+        Returns
+        -------
+        Allocation
+            The allocation with its certificate.
+
+        Raises
+        ------
+        AllocationError
+            If values or labels do not fit, or the budget does not cover the lower bounds.
+
+        Examples
+        --------
+        >>> from outlay import Problem
+        >>> Problem.load("square-roots:means=0.6;0.8").allocate().spend.round(6).tolist()
+        [0.36, 0.64]
         """
         return self._allocate(values, budget, Asked(tolerance, leftover, threads), round)
 
@@ -175,8 +559,32 @@ class Problem(_outlay.Problem):
         tolerance: float | None = None,
         leftover: str | None = None,
     ) -> Evaluation:
-        """What a plan is worth next to the best split. The plan is one spend a task, or a mapping from every name; without one, what the
-        tasks' ``current`` says."""
+        """The value of a plan beside the best allocation.
+
+        Parameters
+        ----------
+        plan : sequence of float, Series, DataFrame or mapping, optional
+            The spend of every task; by default the ``current`` spends of the tasks.
+        values, budget, tolerance, leftover : optional
+            As in `allocate`.
+
+        Returns
+        -------
+        Evaluation
+            The value of the plan and the lift of the best allocation.
+
+        Raises
+        ------
+        AllocationError
+            If the plan, the values or their labels do not fit.
+
+        Examples
+        --------
+        >>> from outlay import Problem
+        >>> found = Problem.load("square-roots:means=0.6;0.8").evaluate({"task-1": 0.5, "task-2": 0.5})
+        >>> found.lift.__round__(4)
+        0.0101
+        """
         return self._evaluate(plan, values, budget, Asked(tolerance, leftover, None))
 
     def frontier(
@@ -190,7 +598,37 @@ class Problem(_outlay.Problem):
         leftover: str | None = None,
         progress: bool | None = None,
     ) -> Frontier:
-        """The best split at each of ``points`` budgets from ``start`` to ``end`` (from a tenth to twice the problem's, if nobody says)."""
+        """The best allocations of several budgets.
+
+        Parameters
+        ----------
+        values : optional
+            As in `allocate`.
+        start, end : float, optional
+            The smallest and the largest budget; by default a tenth and twice that of the problem.
+        points : int
+            The number of budgets.
+        tolerance, leftover : optional
+            As in `allocate`.
+        progress : bool, optional
+            Whether to show a progress bar; by default on a terminal.
+
+        Returns
+        -------
+        Frontier
+            A sequence of allocations.
+
+        Raises
+        ------
+        AllocationError
+            If the budgets are not increasing or do not cover the lower bounds.
+
+        Examples
+        --------
+        >>> from outlay import Problem
+        >>> Problem.load("square-roots:means=0.6;0.8").frontier(points=3).budget.round(2).tolist()
+        [0.1, 1.05, 2.0]
+        """
         with Bar("budgets", points, progress) as bar:
             found = self._frontier(values, (start, end), points, Asked(tolerance, leftover, None), bar.step)
         return Frontier(found)
@@ -230,7 +668,13 @@ def _load_evaluation(problem: str, plan: list[float], values: list[float], budge
 
 
 class Frontier(Sequence[Allocation]):
-    """Best splits of growing budgets: a sequence of allocations."""
+    """Best allocations of increasing budgets: a sequence of `Allocation`.
+
+    Parameters
+    ----------
+    points : sequence of Allocation
+        The allocations.
+    """
 
     def __init__(self, points: Sequence[Allocation]) -> None:
         self._points = list(points)
@@ -250,17 +694,17 @@ class Frontier(Sequence[Allocation]):
 
     @property
     def budget(self) -> NDArray[np.float64]:
-        """The budgets."""
+        """The budget of each point."""
         return self._of("budget")
 
     @property
     def value(self) -> NDArray[np.float64]:
-        """What each buys."""
+        """The value of each point."""
         return self._of("value")
 
     @property
     def price(self) -> NDArray[np.float64]:
-        """What one more unit of each is worth."""
+        """The shadow price of each point: the value of one more unit of budget."""
         return self._of("price")
 
     def _of(self, key: str) -> NDArray[np.float64]:
@@ -269,10 +713,87 @@ class Frontier(Sequence[Allocation]):
         return np.array([getattr(point, key) for point in self._points], dtype=np.float64)
 
     def table(self, library: str | None = None) -> Any:
-        """One row a budget, as a data frame: pandas if it is installed, else polars."""
+        """One row per budget, as a data frame.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, optional
+            By default pandas if it is installed, else polars.
+
+        Returns
+        -------
+        DataFrame
+            Budget, value, bound, gap, price and unspent budget.
+
+        Raises
+        ------
+        MissingLibraryError
+            If the library is not installed.
+
+        Examples
+        --------
+        >>> from outlay import Problem
+        >>> len(Problem.load("power").frontier(points=3).table())
+        3
+        """
         from .display import frontier_table
 
         return frontier_table(self, library)
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draws the value over the budget; needs matplotlib.
+
+        Parameters
+        ----------
+        axes : matplotlib.axes.Axes, optional
+            Where to draw; by default new axes.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+
+        Raises
+        ------
+        MissingLibraryError
+            If matplotlib is not installed.
+
+        Examples
+        --------
+        >>> from outlay import Problem
+        >>> axes = Problem.load("power").frontier(points=5).plot()
+        """
+        from .plotting import frontier_plot
+
+        return frontier_plot(self, axes)
+
+    def report(self, path: str | os.PathLike[str], title: str | None = None) -> None:
+        """Writes an HTML report with figures, as ``outlay frontier --report``.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        title : str, optional
+            The title of the page.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from outlay import Problem
+        >>> path = os.path.join(tempfile.mkdtemp(), "frontier.html")
+        >>> Problem.load("power").frontier(points=5).report(path)
+        >>> os.path.exists(path)
+        True
+        """
+        from .reports import frontier_report
+
+        frontier_report(self, path, title)
 
     def __repr__(self) -> str:
         from .display import frontier_text
@@ -285,21 +806,27 @@ class Frontier(Sequence[Allocation]):
         return frontier_html(self)
 
 
-def read_text(path: str) -> str:
+#: The columns of `Problem.from_arrays`.
+COLUMNS = (
+    "exponent", "scale", "full_at", "half_at", "steepness", "mid", "width", "at", "ceiling", "floor",
+    "value", "min", "max", "at_least", "current",
+)  # fmt: skip
+
+
+def _numbers(column: Any, title: str) -> NDArray[np.float64]:
+    """A column of a frame as numbers; empty cells are NaN."""
+    import numpy as np
+
     try:
-        return Path(path).read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise FileError(f"cannot read {path}: no such file") from error
-    except PermissionError as error:
-        raise FileError(f"cannot read {path}: permission denied") from error
-    except IsADirectoryError as error:
-        raise FileError(f"cannot read {path}: it is a directory") from error
-    except UnicodeDecodeError as error:
-        raise FileError(f"cannot read {path}: it is not UTF-8 text") from error
+        if hasattr(column, "to_numpy"):
+            return np.asarray(column.to_numpy(), dtype=np.float64)
+        return np.array([math.nan if cell is None else cell for cell in column], dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ProblemError(f"{title}: must be numbers") from None
 
 
 def _json(document: dict[str, Any]) -> str:
-    """As JSON, which has no numbers but finite ones; the others are told with their places, all at once."""
+    """The problem as JSON. JSON has finite numbers only; all others are reported with their paths."""
     wrong = list(_unwritable(document, ""))
     if wrong:
         count = "1 error" if len(wrong) == 1 else f"{len(wrong)} errors"

@@ -321,17 +321,37 @@ def _play_here(cells: list[Cell], threads: int, progress: bool | None) -> list[A
 
 
 class Result:
-    """What the replications came to.
+    """The results of a simulation: iterates over the summaries, one per problem.
 
-    ``summaries`` has, for each problem, what ``outlay simulate --format json`` writes: means with intervals, quantiles, curves over time.
-    ``arrays[case][learner]`` has every replication, a row each.
+    Attributes
+    ----------
+    summaries : list of dict
+        For each problem, what ``outlay simulate --format json`` writes: means with intervals, quantiles, curves over time.
+    arrays : list of list of dict
+        ``arrays[problem][learner]`` has every replication, one row each.
     """
 
     summaries: list[dict[str, Any]]
     arrays: list[list[Arrays]]
 
-    def __init__(self, summaries: list[dict[str, Any]], arrays: list[list[Arrays]]) -> None:
+    def __init__(
+        self,
+        summaries: list[dict[str, Any]],
+        arrays: list[list[Arrays]],
+        cases: Sequence[Case] = (),
+        learners: Sequence[AnyLearner] = (),
+        seed: int = 1,
+        replications: int = 0,
+        feedback: str | None = None,
+    ) -> None:
         self.summaries, self.arrays = summaries, arrays
+        self.cases, self.learners, self.seed, self.count, self.feedback = list(cases), list(learners), seed, replications, feedback
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.summaries)
+
+    def __len__(self) -> int:
+        return len(self.summaries)
 
     @classmethod
     def _of(
@@ -351,31 +371,148 @@ class Result:
             )
             for case, played in zip(cases, arrays)
         ]
-        return cls(summaries, arrays)
+        return cls(summaries, arrays, cases, learners, seed, replications, feedback)
 
     def frame(self, library: str | None = None) -> Any:
-        """One row for each problem and learner, with the columns of ``results.csv``: pandas if it is installed, else polars."""
-        from .display import frame, result_rows
+        """One row per problem and learner, as a data frame.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, optional
+            By default pandas if it is installed, else polars.
+
+        Returns
+        -------
+        DataFrame
+            The columns of ``results.csv``.
+
+        Raises
+        ------
+        MissingLibraryError
+            If the library is not installed.
+
+        Examples
+        --------
+        >>> from outlay import simulate
+        >>> len(simulate("power", "uniform", rounds=10, replications=3).frame()) > 0
+        True
+        """
+        from .display import result_rows, frame
 
         return frame(result_rows(self), library)
 
     def replications(self, library: str | None = None) -> Any:
-        """One row for each replication."""
-        from .display import frame, replication_rows
+        """One row per replication, as a data frame.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, optional
+            By default pandas if it is installed, else polars.
+
+        Returns
+        -------
+        DataFrame
+            Seed, regret and completions of each replication.
+
+        Raises
+        ------
+        MissingLibraryError
+            If the library is not installed.
+
+        Examples
+        --------
+        >>> from outlay import simulate
+        >>> len(simulate("power", "uniform", rounds=10, replications=3).replications()) > 0
+        True
+        """
+        from .display import replication_rows, frame
 
         return frame(replication_rows(self), library)
 
     def curves(self, library: str | None = None) -> Any:
-        """One row for each point of each curve of regret over time, with the columns of ``curves.csv``."""
+        """One row per point of each curve of regret over time, as a data frame.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, optional
+            By default pandas if it is installed, else polars.
+
+        Returns
+        -------
+        DataFrame
+            The columns of ``curves.csv``.
+
+        Raises
+        ------
+        MissingLibraryError
+            If the library is not installed.
+
+        Examples
+        --------
+        >>> from outlay import simulate
+        >>> len(simulate("power", "uniform", rounds=10, replications=3).curves()) > 0
+        True
+        """
         from .display import curve_rows, frame
 
         return frame(curve_rows(self), library)
 
-    def plot(self, axes: Any = None) -> Any:
-        """Mean regret over time with its 95 % interval, a line a learner; needs matplotlib. Returns the axes."""
+    def plot(self, axes: Any = None, *, log: bool = False) -> Any:
+        """Draws the mean regret over time with its 95 % interval, one line per learner; needs matplotlib.
+
+        Parameters
+        ----------
+        axes : matplotlib.axes.Axes, optional
+            Where to draw; by default new axes.
+        log : bool
+            Use a logarithmic axis for the regret too; rounds always have one.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            The axes.
+
+        Raises
+        ------
+        MissingLibraryError
+            If matplotlib is not installed.
+
+        Examples
+        --------
+        >>> from outlay import simulate
+        >>> axes = simulate("power", "uniform", rounds=10, replications=3).plot()
+        """
         from .plotting import regret_plot
 
-        return regret_plot(self, axes)
+        return regret_plot(self, axes, log)
+
+    def report(self, path: str | os.PathLike[str], title: str | None = None) -> None:
+        """Writes an HTML report with figures, as ``outlay simulate`` does.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        title : str, optional
+            The title of the page.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from outlay import simulate
+        >>> path = os.path.join(tempfile.mkdtemp(), "report.html")
+        >>> simulate("power", rounds=100, replications=3).report(path)
+        >>> os.path.exists(path)
+        True
+        """
+        from .reports import simulation_report
+
+        simulation_report(self, path, title)
 
     def __repr__(self) -> str:
         from .display import result_text

@@ -12,6 +12,7 @@ use pyo3::types::{PyDict, PyList};
 use crate::arrays::LazyArray;
 use crate::display::displayed;
 use crate::errors::{self, StateError};
+use crate::pages::{Chosen, budgets, decision};
 
 /// The best split of a budget, and how good it is.
 #[pyclass(frozen, module = "outlay")]
@@ -240,6 +241,44 @@ impl Allocation {
         slf.py().import("outlay.plotting")?.call_method1("allocation_plot", (slf, axes))
     }
 
+    fn _page(&self, title: String, headline: Vec<String>) -> PyResult<String> {
+        let unit = self.rounded.as_ref().map_or(0.0, |rounded| rounded.unit);
+        let (problem, values) = (self.problem.as_ref(), self.values.as_slice());
+        let chosen = Chosen { problem, values, allocation: &self.allocation, plan: None, unit };
+        decision(&chosen, title, headline)
+    }
+
+    /// Writes an HTML report with figures, as `outlay allocate --report`.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : path-like
+    ///     The file.
+    /// title : str, optional
+    ///     The title of the page.
+    ///
+    /// Raises
+    /// ------
+    /// FileError
+    ///     If the file cannot be written.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import os, outlay, tempfile
+    /// >>> path = os.path.join(tempfile.mkdtemp(), "report.html")
+    /// >>> outlay.Problem.load("power").allocate().report(path)
+    /// >>> os.path.exists(path)
+    /// True
+    #[pyo3(signature = (path, title=None))]
+    fn report<'py>(
+        slf: &Bound<'py, Self>,
+        path: Bound<'py, PyAny>,
+        title: Option<&str>,
+    ) -> PyResult<()> {
+        slf.py().import("outlay.reports")?.call_method1("allocation_report", (slf, path, title))?;
+        Ok(())
+    }
+
     /// Iterates over the tasks, one dictionary each.
     fn __iter__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         displayed(slf, "allocation_rows", (slf,))
@@ -368,4 +407,16 @@ pub(crate) fn _load_allocation(
         return Err(StateError::new_err("state: the values do not fit the problem"));
     }
     Ok(Allocation::new(problem, values, allocation, rounded))
+}
+
+/// The page of a frontier of allocations of one problem.
+#[pyfunction]
+pub(crate) fn frontier_page(points: Vec<PyRef<'_, Allocation>>, title: String) -> PyResult<String> {
+    let Some(first) = points.first() else {
+        return Err(errors::AllocationError::new_err(
+            "points: a frontier needs at least one point",
+        ));
+    };
+    let splits = points.iter().map(|point| point.allocation.clone()).collect();
+    Ok(budgets(&first.problem, splits, title))
 }

@@ -5,9 +5,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use outlay::fit::{
-    Choice, Family, FitError as Refusal, Fitted, Observations, Options, Requirements, Rewards,
+    Candidate, Choice, Family, FitError as Refusal, Fitted, Observations, Options, Requirements,
+    Rewards,
 };
 use outlay::{Curve, ProblemSpec, TaskSpec};
+use outlay_report::fit::{Drawing, FitPage, TaskData as Data, TaskFit, TaskLog};
 use pyo3::prelude::*;
 use serde::Serialize;
 
@@ -15,10 +17,10 @@ use crate::arrays::numbers;
 use crate::errors::{self, FitError};
 use crate::waiting::interruptibly;
 
-/// More mistakes in a log are counted, not shown.
+/// At most this many errors of a log are listed.
 const SHOWN: usize = 20;
 
-/// The columns of a log, as Python hands them over.
+/// The columns of a log.
 #[derive(FromPyObject)]
 pub(crate) struct Columns<'py> {
     /// Every task's name, and which of them each row is about.
@@ -44,19 +46,13 @@ pub(crate) struct Request {
     budget: Option<f64>,
     reward_max: Option<f64>,
     folds: usize,
+    bootstrap: usize,
     seed: u64,
     threads: Option<usize>,
-}
-
-enum Data {
-    Outcomes(Observations),
-    Requirements(Requirements),
-}
-
-struct TaskLog {
+    /// Whether to make the page of the report.
+    report: bool,
+    /// The name of the log in the report.
     name: String,
-    data: Data,
-    rewards: Rewards,
 }
 
 #[derive(Serialize)]
@@ -77,19 +73,41 @@ struct TaskRecord {
     log_loss: Option<f64>,
     constant_log_loss: Option<f64>,
     calibration: Option<f64>,
+    covers: Option<Covers>,
     value: Option<f64>,
     value_error: Option<f64>,
+    candidates: Vec<CandidateRecord>,
     reason: Option<String>,
     warnings: Vec<String>,
 }
 
-/// Fits every task of a log. Returns what was found as JSON, and the problem as JSON.
+/// The range of spends with data.
+#[derive(Serialize)]
+struct Covers {
+    from: f64,
+    /// Absent if unlimited.
+    to: Option<f64>,
+    /// The share of the budget that it covers.
+    share: f64,
+}
+
+/// A form that was compared with the chosen one.
+#[derive(Serialize)]
+struct CandidateRecord {
+    family: String,
+    parameters: usize,
+    log_loss: f64,
+    worse_by: f64,
+    error: f64,
+}
+
+/// Fits every task of a log. Returns the fits as JSON, the problem as JSON, and the page.
 #[pyfunction]
 pub(crate) fn fit(
     py: Python<'_>,
     columns: Columns<'_>,
     request: Request,
-) -> PyResult<(String, String)> {
+) -> PyResult<(String, String, Option<String>)> {
     let logs = logs(&columns)?;
     let choice = choice(&request, columns.is_needs)?;
     let (budget, reward_max) = amounts(&request, &logs)?;
@@ -99,15 +117,20 @@ pub(crate) fn fit(
             request.folds
         )));
     }
-    let default = Options::default();
+    if !(2..=10_000).contains(&request.bootstrap) {
+        return Err(FitError::new_err(format!(
+            "bootstrap: must be between 2 and 10000, not {}",
+            request.bootstrap
+        )));
+    }
     let (ceiling, floor) = (request.ceiling, request.floor);
     let options = Options {
         ceiling,
         floor,
         folds: request.folds,
+        bootstrap: request.bootstrap,
         seed: request.seed,
         budget: Some(budget),
-        ..default
     };
     let stop = AtomicBool::new(false);
     let threads = request
@@ -130,11 +153,24 @@ pub(crate) fn fit(
         ProblemSpec { budget, reward_max, tasks: tasks.collect(), ..ProblemSpec::default() }
             .check();
     let problem = problem.map_err(|errors| errors::problem("the fitted problem", &errors))?;
-    let tasks = logs.into_iter().zip(fitted).map(|(log, fitted)| record(log, fitted)).collect();
+    let drawn = |log: &TaskLog, fitted: &Option<Fitted>| {
+        let fitted = fitted.as_ref().filter(|_| request.report)?;
+        Some(Drawing::new(&log.data, fitted, &options))
+    };
+    let tasks: Vec<TaskFit> = logs
+        .into_iter()
+        .zip(fitted)
+        .map(|(log, fitted)| TaskFit { drawing: drawn(&log, &fitted), log, fitted })
+        .collect();
+    let command = "outlay.fit(...) in Python";
+    let page = FitPage { log: &request.name, command, budget, tasks: &tasks };
+    let page = request.report.then(|| page.html());
+    let tasks = tasks.into_iter().map(|task| record(task, budget)).collect();
     let record = Record { budget, reward_max, tasks };
     Ok((
         serde_json::to_string(&record).map_err(json)?,
         serde_json::to_string(&problem).map_err(json)?,
+        page,
     ))
 }
 
@@ -386,7 +422,24 @@ fn fit_all(
     results.into_iter().map(finished).collect()
 }
 
-fn record(log: TaskLog, fitted: Option<Fitted>) -> TaskRecord {
+fn covers(data: &Data, budget: f64) -> Option<Covers> {
+    let (from, to) = data.observed_range()?;
+    let share = ((to.min(budget) - from) / budget).clamp(0.0, 1.0);
+    Some(Covers { from, to: Some(to).filter(|to| to.is_finite()), share })
+}
+
+fn candidate(candidate: &Candidate) -> CandidateRecord {
+    CandidateRecord {
+        family: candidate.form.to_string(),
+        parameters: candidate.parameters,
+        log_loss: candidate.log_loss,
+        worse_by: candidate.worse_by,
+        error: candidate.error,
+    }
+}
+
+fn record(task: TaskFit, budget: f64) -> TaskRecord {
+    let TaskFit { log, fitted, .. } = task;
     let (trials, successes) = match &log.data {
         Data::Outcomes(outcomes) => (outcomes.trials(), outcomes.successes()),
         Data::Requirements(needs) => (needs.count(), needs.exact()),
@@ -407,6 +460,11 @@ fn record(log: TaskLog, fitted: Option<Fitted>) -> TaskRecord {
         log_loss: fitted.as_ref().and_then(|fitted| fitted.log_loss),
         constant_log_loss: fitted.as_ref().and_then(|fitted| fitted.constant_log_loss),
         calibration: fitted.as_ref().and_then(|fitted| fitted.calibration),
+        covers: covers(&log.data, budget),
+        candidates: fitted
+            .as_ref()
+            .map(|fitted| fitted.candidates.iter().map(candidate).collect())
+            .unwrap_or_default(),
         value: log.rewards.mean(),
         value_error: log.rewards.error(),
         reason: fitted.as_ref().and_then(Fitted::reason),

@@ -8,6 +8,7 @@
 
 mod allocation;
 mod arrays;
+mod columns;
 mod curves;
 mod custom_learner;
 mod display;
@@ -16,12 +17,16 @@ mod errors;
 mod fitting;
 mod labels;
 mod learner;
+mod ledger;
 mod observations;
+mod pages;
 mod plan;
 mod problem;
 mod random;
+mod replay;
 mod round;
 mod simulation;
+mod theory;
 mod values;
 mod waiting;
 
@@ -29,7 +34,7 @@ mod waiting;
 #[pyo3::pymodule]
 mod _outlay {
     #[pymodule_export]
-    use crate::allocation::{_load_allocation, Allocation};
+    use crate::allocation::{_load_allocation, Allocation, frontier_page};
     #[pymodule_export]
     use crate::curves::success;
     #[pymodule_export]
@@ -41,15 +46,21 @@ mod _outlay {
     #[pymodule_export]
     use crate::learner::Learner;
     #[pymodule_export]
+    use crate::ledger::Ledger;
+    #[pymodule_export]
     use crate::plan::Evaluation;
     #[pymodule_export]
     use crate::problem::Problem;
     #[pymodule_export]
     use crate::random::{Draws, purposes};
     #[pymodule_export]
+    use crate::replay::replay;
+    #[pymodule_export]
     use crate::round::{_load_round, Round};
     #[pymodule_export]
-    use crate::simulation::{check, checkpoints, learners, play, summarise};
+    use crate::simulation::{check, checkpoints, learners, play, simulation_page, summarise};
+    #[pymodule_export]
+    use crate::theory::{bound, check_problem, claims, reproduce};
     #[pymodule_export]
     use crate::waiting::Stop;
 }

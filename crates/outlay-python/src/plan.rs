@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use crate::allocation::Allocation;
 use crate::display::displayed;
 use crate::errors::StateError;
+use crate::pages::{Chosen, decision};
 use crate::problem::Asked;
 
 /// What a plan is worth, and what the best split would bring.
@@ -158,6 +159,43 @@ impl Evaluation {
         axes: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("outlay.plotting")?.call_method1("evaluation_plot", (slf, axes))
+    }
+
+    fn _page(&self, title: String, headline: Vec<String>) -> PyResult<String> {
+        let (problem, values) = (self.problem.as_ref(), self.values.as_slice());
+        let (allocation, plan) = (&self.found.best.allocation, Some(self.found.plan.as_slice()));
+        decision(&Chosen { problem, values, allocation, plan, unit: 0.0 }, title, headline)
+    }
+
+    /// Writes an HTML report with figures, as `outlay evaluate --report`.
+    ///
+    /// Parameters
+    /// ----------
+    /// path : path-like
+    ///     The file.
+    /// title : str, optional
+    ///     The title of the page.
+    ///
+    /// Raises
+    /// ------
+    /// FileError
+    ///     If the file cannot be written.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import os, outlay, tempfile
+    /// >>> path = os.path.join(tempfile.mkdtemp(), "report.html")
+    /// >>> outlay.Problem.load("power:tasks=2").evaluate([0.2, 0.8]).report(path)
+    /// >>> os.path.exists(path)
+    /// True
+    #[pyo3(signature = (path, title=None))]
+    fn report<'py>(
+        slf: &Bound<'py, Self>,
+        path: Bound<'py, PyAny>,
+        title: Option<&str>,
+    ) -> PyResult<()> {
+        slf.py().import("outlay.reports")?.call_method1("evaluation_report", (slf, path, title))?;
+        Ok(())
     }
 
     fn __len__(&self) -> usize {

@@ -12,6 +12,7 @@ use outlay::{Leftover, Options, Oracle};
 use pyo3::prelude::*;
 
 use crate::allocation::Allocation;
+use crate::columns::{self, Columns};
 use crate::errors::{self, AllocationError, ProblemError};
 use crate::plan::Evaluation;
 use crate::values;
@@ -56,18 +57,23 @@ pub(crate) struct Asked {
 
 #[pymethods]
 impl Problem {
-    /// The problem that a text describes: `form` is json, toml or instance. `place` names it in
-    /// messages, `folder` is where the files are that it names, `changes` are numbers written into
-    /// it before it is read.
+    /// The problem of a text, which is JSON, TOML or the name of an instance by `form`, or of
+    /// arrays. `place` names it in messages, `folder` contains the files that it names, `changes`
+    /// are numbers written into it before it is read.
     #[new]
-    #[pyo3(signature = (text, form, place, folder, changes))]
+    #[pyo3(signature = (text, form, place, folder, changes, columns=None))]
     fn new(
         text: &str,
         form: &str,
         place: &str,
         folder: PathBuf,
         changes: Vec<(String, f64)>,
+        columns: Option<Columns<'_>>,
     ) -> PyResult<Self> {
+        if let Some(columns) = &columns {
+            let problem = Arc::new(columns::problem(columns)?);
+            return Ok(Self { problem, instance: None, oracle: Mutex::new(None) });
+        }
         if form == "instance" {
             return Self::of_instance(text, &changes);
         }

@@ -295,13 +295,66 @@ pub(crate) fn summarise(
     feedback: Option<&str>,
     results: Vec<Bound<'_, PyDict>>,
 ) -> PyResult<String> {
-    let case = (rounds, seed, replications);
-    let mut experiment = experiment(problem, &learners, case, feedback, &Failure::default())?;
+    let summary = summary_of(
+        problem,
+        (name.to_owned(), parameter),
+        &learners,
+        (rounds, seed, replications),
+        feedback,
+        &results,
+    )?;
+    serde_json::to_string(&summary).map_err(|error| SimulationError::new_err(error.to_string()))
+}
+
+/// The arguments of `summarise`, for one problem of a report.
+type CaseResults<'py> = (
+    String,
+    String,
+    Option<(String, f64)>,
+    Vec<Bound<'py, PyAny>>,
+    u64,
+    u64,
+    u64,
+    Option<String>,
+    Vec<Bound<'py, PyDict>>,
+);
+
+/// The page of a simulation.
+#[pyfunction]
+pub(crate) fn simulation_page(
+    title: &str,
+    command: &str,
+    cases: Vec<CaseResults<'_>>,
+) -> PyResult<String> {
+    let mut summaries = Vec::with_capacity(cases.len());
+    for case in cases {
+        let (problem, name, parameter, learners, rounds, seed, replications, feedback, results) =
+            case;
+        summaries.extend(summary_of(
+            &problem,
+            (name, parameter),
+            &learners,
+            (rounds, seed, replications),
+            feedback.as_deref(),
+            &results,
+        )?);
+    }
+    Ok(outlay_report::simulation::page(title, command, &summaries).html)
+}
+
+fn summary_of(
+    problem: &str,
+    (name, parameter): (String, Option<(String, f64)>),
+    learners: &[Bound<'_, PyAny>],
+    case: (u64, u64, u64),
+    feedback: Option<&str>,
+    results: &[Bound<'_, PyDict>],
+) -> PyResult<Option<outlay::simulation::Summary>> {
+    let mut experiment = experiment(problem, learners, case, feedback, &Failure::default())?;
     for case in &mut experiment.cases {
-        (case.name, case.parameter) = (name.to_owned(), parameter.clone());
+        (case.name, case.parameter) = (name.clone(), parameter.clone());
     }
     let results = results.iter().map(self::replications).collect::<PyResult<Vec<_>>>()?;
     let summaries = experiment.summaries(&[results]).map_err(|error| errors::experiment(&error))?;
-    serde_json::to_string(&summaries.first())
-        .map_err(|error| SimulationError::new_err(error.to_string()))
+    Ok(summaries.into_iter().next())
 }

@@ -1,11 +1,13 @@
 //! HTML reports and SVG figures of outlay's results.
 //!
 //! Each module makes one kind of page from plain data: [`decision`] (a split, a plan, a frontier),
-//! [`simulation`], [`fit`], [`replay`] and [`reproduction`] (the claims of the paper). The crate
+//! [`simulation`], [`fit`], [`replay`] and [`reproduction`] (the claims of the paper). [`check`] has
+//! the results of `outlay check`. The crate
 //! opens no files, reads no clock and prints nothing. The same data give the same bytes.
 //!
 //! [`number`] formats numbers for readers, in reports and in the tables of the command line.
 
+pub mod check;
 pub mod decision;
 pub mod fit;
 pub mod number;

@@ -1,7 +1,7 @@
 //! `outlay check`: validates a problem and reports which guarantee of the paper applies.
 
-use outlay::curve::{Family, Shape};
-use outlay::{Bounds, Problem, Task};
+use outlay::curve::Shape;
+use outlay::{Problem, Task};
 use serde::Serialize;
 
 use crate::args::CheckArgs;
@@ -10,65 +10,26 @@ use crate::input::problem_source;
 use crate::input::task_names::similar_names;
 use crate::output::table::{Align, Table, hidden_line, most_important, wrapped};
 use crate::output::{CommandOutput, Format, csv, json};
-use outlay::text::listed;
+use outlay_report::check::{ProblemCheck, TaskCheck};
 use outlay_report::number::{Precision, plain};
-
-/// A curve that is flat beyond this share of the budget per task gets a note.
-const FAR_BELOW: f64 = 0.01;
 
 /// Largest number of notes in the table output.
 const MAX_NOTES: usize = 20;
 
 pub(crate) fn run(arguments: &CheckArgs) -> Result<CommandOutput, Failure> {
     let problem = problem_source::problem(&arguments.problem)?;
-    let rows: Vec<Row<'_>> =
-        problem.tasks().iter().map(|task| Row::new(task, problem.budget())).collect();
-    let guarantee = Guarantee::of(&problem);
-    let notes = notes(&problem);
+    let check = ProblemCheck::new(&problem);
     let mut remarks = similar_names(problem.tasks().iter().map(Task::name));
     let result = match arguments.format {
-        Format::Table => text(&problem, &rows, &guarantee, &notes),
-        Format::Json => json(&Record {
-            budget: problem.budget(),
-            horizon: problem.horizon(),
-            reward_max: problem.reward_max(),
-            tasks: rows,
-            theorem: guarantee.theorem(),
-            conclusion: guarantee.to_string(),
-            notes,
-        })?,
+        Format::Table => text(&problem, &check),
+        Format::Json => json(&check)?,
         Format::Csv => {
-            remarks.push(guarantee.to_string());
-            remarks.extend(notes);
-            csv(rows.iter().map(CsvRow::new))?
+            remarks.push(check.conclusion.clone());
+            remarks.extend(check.notes.iter().cloned());
+            csv(check.tasks.iter().map(CsvRow::new))?
         }
     };
     Ok(CommandOutput::new(result).with_remarks(remarks))
-}
-
-#[derive(Serialize)]
-struct Record<'a> {
-    budget: f64,
-    horizon: Option<u64>,
-    reward_max: f64,
-    tasks: Vec<Row<'a>>,
-    /// Number of the theorem that bounds the regret.
-    theorem: u8,
-    conclusion: String,
-    notes: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct Row<'a> {
-    task: &'a str,
-    family: &'static str,
-    shape: String,
-    min: f64,
-    max: Option<f64>,
-    at_least: f64,
-    value: Option<f64>,
-    diminishing_returns: bool,
-    failures: Vec<String>,
 }
 
 /// The same with flat columns.
@@ -85,52 +46,8 @@ struct CsvRow<'a> {
     failures: String,
 }
 
-impl<'a> Row<'a> {
-    fn new(task: &'a Task, budget: f64) -> Self {
-        let failures: Vec<String> = task
-            .curve()
-            .diminishing_returns_failures(budget)
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        let Bounds { min, max, at_least } = task.bounds();
-        Self {
-            task: task.name(),
-            family: task.curve().family().as_str(),
-            shape: task.curve().shape().to_string(),
-            min,
-            max: max.is_finite().then_some(max),
-            at_least,
-            value: task.value(),
-            diminishing_returns: failures.is_empty(),
-            failures,
-        }
-    }
-
-    /// Bounds as text; empty if there are none.
-    fn bounds(&self) -> String {
-        match (self.min, self.max, self.at_least) {
-            (_, Some(0.0), _) => "excluded".to_owned(),
-            (min, Some(max), _) if min == max => format!("fixed at {}", plain(min)),
-            (min, max, at_least) => {
-                let mut parts = Vec::new();
-                if at_least > 0.0 {
-                    parts.push(format!("0 or at least {}", plain(at_least)));
-                }
-                if min > 0.0 {
-                    parts.push(format!("min {}", plain(min)));
-                }
-                if let Some(max) = max {
-                    parts.push(format!("max {}", plain(max)));
-                }
-                parts.join(", ")
-            }
-        }
-    }
-}
-
 impl<'a> CsvRow<'a> {
-    fn new(row: &'a Row<'a>) -> Self {
+    fn new(row: &'a TaskCheck<'a>) -> Self {
         Self {
             task: row.task,
             family: row.family,
@@ -145,90 +62,9 @@ impl<'a> CsvRow<'a> {
     }
 }
 
-/// The regret bound of the paper that applies to the problem.
-enum Guarantee {
-    /// Theorem 1, provided that unknown values are positive.
-    Fast { values_known: bool },
-    /// Theorem 3, with the reasons why Theorem 1 does not apply.
-    WorstCase { reasons: Vec<String> },
-}
-
-impl Guarantee {
-    fn of(problem: &Problem) -> Self {
-        let named = |holds: &dyn Fn(&Task) -> bool| -> Vec<&str> {
-            problem.tasks().iter().filter(|task| holds(task)).map(Task::name).collect()
-        };
-        let all_or = |names: &[&str]| {
-            if names.len() == problem.tasks().len() && names.len() > 1 {
-                "every task".to_owned()
-            } else {
-                listed(names)
-            }
-        };
-        let mut reasons = Vec::new();
-        let lacking =
-            named(&|task| !task.curve().diminishing_returns_failures(problem.budget()).is_empty());
-        if !lacking.is_empty() {
-            reasons.push(format!("strong diminishing returns fail for {}", all_or(&lacking)));
-        }
-        let worthless = named(&|task| task.value() == Some(0.0));
-        if !worthless.is_empty() {
-            reasons.push(format!("the value of {} is 0", all_or(&worthless)));
-        }
-        let bounded = named(&|task| task.bounds() != Bounds::NONE);
-        if !bounded.is_empty() {
-            reasons.push(format!(
-                "the paper does not cover spend bounds such as those of {}",
-                all_or(&bounded)
-            ));
-        }
-        if problem.tasks().len() < 2 {
-            reasons.push("it needs at least two tasks".to_owned());
-        }
-        if reasons.is_empty() {
-            Self::Fast { values_known: problem.values().is_some() }
-        } else {
-            Self::WorstCase { reasons }
-        }
-    }
-
-    fn theorem(&self) -> u8 {
-        match self {
-            Self::Fast { .. } => 1,
-            Self::WorstCase { .. } => 3,
-        }
-    }
-}
-
-impl std::fmt::Display for Guarantee {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Fast { values_known } => {
-                let condition =
-                    if *values_known { "" } else { ", if every mean reward is positive" };
-                write!(
-                    formatter,
-                    "Theorem 1 applies{condition}: strong diminishing returns hold for every task, "
-                )?;
-                write!(
-                    formatter,
-                    "and learning the values costs regret of order log² T over T rounds."
-                )
-            }
-            Self::WorstCase { reasons } => {
-                write!(formatter, "Only the worst-case bound (Theorem 3) applies: ")?;
-                write!(
-                    formatter,
-                    "learning the values costs regret of order K √T, up to logarithms, over T rounds. "
-                )?;
-                write!(formatter, "Theorem 1 (log² T) does not: {}.", reasons.join("; "))
-            }
-        }
-    }
-}
-
-fn text(problem: &Problem, rows: &[Row<'_>], guarantee: &Guarantee, notes: &[String]) -> String {
+fn text(problem: &Problem, check: &ProblemCheck<'_>) -> String {
     use Align::{Left, Right};
+    let (rows, notes) = (&check.tasks, &check.notes);
     let mut table = Table::new(&[
         ("task", Left),
         ("family", Left),
@@ -262,7 +98,7 @@ fn text(problem: &Problem, rows: &[Row<'_>], guarantee: &Guarantee, notes: &[Str
         plain(problem.budget()),
         table.render() + &hidden_line(hidden, "more")
     );
-    text.push_str(&wrapped(&guarantee.to_string()));
+    text.push_str(&wrapped(&check.conclusion));
     for note in notes.iter().take(MAX_NOTES) {
         text.push_str(&wrapped(&format!("note: {note}")));
     }
@@ -284,78 +120,4 @@ fn shape_in_words(task: &Task, budget: f64) -> String {
         }
         shape => shape.to_string(),
     }
-}
-
-/// Notes on valid but suspicious input.
-fn notes(problem: &Problem) -> Vec<String> {
-    let budget = problem.budget();
-    let mut notes = Vec::new();
-    for task in problem.tasks() {
-        notes.extend(unreachable(task, budget).map(|why| format!("{}: {why}", task.name())));
-        if let Some(value) = task.value().filter(|value| *value > problem.reward_max()) {
-            notes.push(format!(
-                "{}: its value {value} is above reward_max {}",
-                task.name(),
-                problem.reward_max()
-            ));
-        }
-        let flat_from = task.curve().saturates_at();
-        if flat_from < FAR_BELOW * budget / problem.tasks().len() as f64
-            && task.bounds().max > flat_from
-        {
-            notes.push(format!(
-                "{}: its curve is flat above {}, far below the budget per task; is the unit right?",
-                task.name(),
-                plain(flat_from)
-            ));
-        }
-    }
-    let valueless: Vec<&str> =
-        problem.tasks().iter().filter(|task| task.value().is_none()).map(Task::name).collect();
-    if !valueless.is_empty() {
-        notes.push(format!(
-            "no value for {}: allocate needs value, reward.mean, or --values",
-            listed(&valueless)
-        ));
-    }
-    let usable: f64 =
-        problem.tasks().iter().map(|task| task.curve().saturates_at().min(task.bounds().max)).sum();
-    if usable < budget {
-        notes.push(format!(
-            "at most {} of the budget increases the value: beyond that every curve is flat or at its max",
-            plain(usable)
-        ));
-    }
-    if let Some(current) = problem
-        .tasks()
-        .iter()
-        .map(Task::current)
-        .sum::<Option<f64>>()
-        .filter(|current| *current > budget * (1.0 + 1e-12))
-    {
-        notes
-            .push(format!("the current spends add up to {}, more than the budget", plain(current)));
-    }
-    notes
-}
-
-/// The reason why a task cannot succeed at any feasible spend, if there is one.
-fn unreachable(task: &Task, budget: f64) -> Option<String> {
-    let first_step = match task.curve().family() {
-        Family::Threshold(threshold) => threshold.at(),
-        Family::Steps(steps) => *steps.at().first()?,
-        Family::Empirical(empirical) => *empirical.at().first()?,
-        _ => return None,
-    };
-    if task.bounds().max == 0.0 {
-        return None;
-    }
-    if first_step > budget {
-        return Some(format!(
-            "needs {}, more than the whole budget: it cannot succeed",
-            plain(first_step)
-        ));
-    }
-    (first_step > task.bounds().max)
-        .then(|| format!("needs {}, more than its max: it cannot succeed", plain(first_step)))
 }

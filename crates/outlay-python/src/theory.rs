@@ -1,0 +1,214 @@
+//! Regret bounds, the check of a problem, and the claims of the paper.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+
+use outlay::claims::{CLAIMS, Claim, Evidence, Results, Scale, Setting, Value as Cell, Verdict};
+use outlay::instance::Instance;
+use outlay::simulation::{Experiment, ExperimentError, Job, Replication};
+use outlay::theory::{guarantees, means};
+use outlay_report::check::ProblemCheck;
+use outlay_report::reproduction::{self, JudgedClaim};
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use crate::errors::{self, ProblemError, SimulationError};
+use crate::ledger::text;
+use crate::problem::Problem;
+use crate::waiting::interruptibly;
+
+/// The check of a problem as JSON, as `outlay check` writes it.
+#[pyfunction]
+pub(crate) fn check_problem(problem: PyRef<'_, Problem>) -> PyResult<String> {
+    text(&ProblemCheck::new(&problem.problem))
+}
+
+/// The bounds that apply to a problem as JSON, as `outlay bound` writes them.
+#[pyfunction]
+#[pyo3(signature = (problem, source, name, horizon, share))]
+pub(crate) fn bound(
+    problem: PyRef<'_, Problem>,
+    source: &str,
+    name: &str,
+    horizon: u64,
+    share: Option<f64>,
+) -> PyResult<String> {
+    let refuse = |error: outlay::instance::InstanceError| ProblemError::new_err(error.to_string());
+    // An instance depends on the horizon.
+    let instance = match source.starts_with('{') {
+        true => None,
+        false => Some(source.parse::<Instance>().and_then(|one| one.problem(horizon, 1))),
+    };
+    let instance = instance.transpose().map_err(refuse)?;
+    let problem = instance.as_ref().unwrap_or(&problem.problem);
+    let found = guarantees(problem, &means(problem), horizon)
+        .map_err(|error| SimulationError::new_err(error.to_string()))?;
+    let reward_max = problem.reward_max();
+    let share = share.or(found.polylog.map(|bound| bound.least_share));
+    let quantities =
+        found.diminishing.as_ref().ok().zip(share).map(|(one, share)| one.quantities(share));
+    let failures: Vec<String> = match &found.diminishing {
+        Ok(_) => Vec::new(),
+        Err(failures) => failures.iter().map(ToString::to_string).collect(),
+    };
+    let theorem_1 = found.polylog.map(|bound| {
+        json!({
+            "least_mean": bound.least_mean,
+            "least_share": bound.least_share,
+            "least_success": bound.least_success,
+            "early_share": bound.early_share,
+            "early_success": bound.early_success,
+        })
+    });
+    let bounds = found.bounds.iter().map(|bound| {
+        json!({
+            "bound": bound.name,
+            "source": bound.source,
+            "regret_is": bound.side,
+            "value": bound.value.as_ref().ok().map(|value| value * reward_max),
+            "vacuous": bound.vacuous,
+            "reason": bound.value.as_ref().err().map(ToString::to_string),
+            "learners": bound.learners,
+            "about": bound.about,
+        })
+    });
+    text(&json!({
+        "problem": name,
+        "tasks": problem.tasks().len(),
+        "horizon": horizon,
+        "reward_max": reward_max,
+        "optimum": found.optimum.map(|optimum| optimum * reward_max),
+        "trivial": found.trivial * reward_max,
+        "unknown_means": found.unknown,
+        "diminishing_returns": {
+            "holds": found.diminishing.is_ok(),
+            "failures": failures,
+            "theorem_1": theorem_1,
+            "quantities": quantities,
+        },
+        "bounds": bounds.collect::<Vec<Value>>(),
+    }))
+}
+
+/// The names of the claims.
+#[pyfunction]
+pub(crate) fn claims() -> Vec<&'static str> {
+    CLAIMS.iter().map(|claim| claim.name).collect()
+}
+
+/// Tests claims by experiments: JSON as `outlay reproduce` writes it, and the page.
+#[pyfunction]
+pub(crate) fn reproduce(
+    py: Python<'_>,
+    names: Vec<String>,
+    quick: bool,
+    threads: Option<usize>,
+) -> PyResult<(String, String)> {
+    let known = |name: &String| {
+        CLAIMS.iter().find(|claim| claim.name == name).copied().ok_or_else(|| {
+            let names: Vec<&str> = CLAIMS.iter().map(|claim| claim.name).collect();
+            SimulationError::new_err(format!(
+                "claims: there is no claim {name}; expected one of {}",
+                names.join(", ")
+            ))
+        })
+    };
+    let chosen: Vec<Claim> = match names.is_empty() {
+        true => CLAIMS.to_vec(),
+        false => names.iter().map(known).collect::<PyResult<_>>()?,
+    };
+    let setting = Setting::new(if quick { Scale::Quick } else { Scale::Full });
+    let threads = threads
+        .and_then(NonZeroUsize::new)
+        .or_else(|| std::thread::available_parallelism().ok())
+        .unwrap_or(NonZeroUsize::MIN);
+    let stop = AtomicBool::new(false);
+    let judged = interruptibly(py, &stop, || {
+        chosen
+            .iter()
+            .map(|claim| judge(claim, &setting, threads, &stop))
+            .collect::<Result<Vec<_>, _>>()
+    })?;
+    let judged = judged.map_err(|error| errors::experiment(&error))?;
+    let mut words = vec!["outlay reproduce".to_owned()];
+    words.extend(names);
+    words.extend(quick.then(|| "--quick".to_owned()));
+    let command = words.join(" ");
+    let records = judged.iter().map(record).collect::<Vec<Value>>();
+    let version = env!("CARGO_PKG_VERSION");
+    let result = json!({ "outlay": version, "command": command, "claims": records });
+    Ok((text(&result)?, reproduction::page(&command, &judged).html))
+}
+
+fn judge(
+    claim: &Claim,
+    setting: &Setting,
+    threads: NonZeroUsize,
+    stop: &AtomicBool,
+) -> Result<JudgedClaim, ExperimentError> {
+    let experiments = claim.experiments(setting)?;
+    let mut results: Vec<Results> = Vec::with_capacity(experiments.len());
+    for experiment in &experiments {
+        results.push(played(experiment, threads, stop)?);
+    }
+    let finding =
+        claim.judge(&Evidence { setting, experiments: &experiments, results: &results })?;
+    let most = experiments.iter().map(|experiment| experiment.replications).max();
+    Ok(JudgedClaim {
+        verdict: Verdict::of(claim.strength, &finding.checks),
+        seeds: most
+            .zip(experiments.first())
+            .map(|(most, first)| (first.seed, first.seed + most - 1)),
+        runs: experiments.iter().map(|experiment| experiment.jobs().count()).sum(),
+        seconds: 0.0,
+        claim: *claim,
+        finding,
+    })
+}
+
+/// The replications of an experiment by case and learner.
+fn played(
+    experiment: &Experiment,
+    threads: NonZeroUsize,
+    stop: &AtomicBool,
+) -> Result<Vec<Vec<Vec<Replication>>>, ExperimentError> {
+    let jobs: Vec<Job> = experiment.jobs().collect();
+    let mut finished: Vec<(Job, Replication)> = Vec::with_capacity(jobs.len());
+    experiment.run(&jobs, threads, stop, |job, replication| finished.push((job, replication)))?;
+    finished.sort_unstable_by_key(|(job, _)| *job);
+    let mut results = vec![vec![Vec::new(); experiment.learners.len()]; experiment.cases.len()];
+    for (job, replication) in finished {
+        results[job.case][job.learner].push(replication);
+    }
+    Ok(results)
+}
+
+fn record(judged: &JudgedClaim) -> Value {
+    let cell = |cell: &Cell| match cell {
+        Cell::Text(text) => json!(text),
+        Cell::Number(number) => json!(number),
+        Cell::Mean(mean, half) => json!({ "mean": mean, "half95": half }),
+    };
+    let rows = judged.finding.table.rows.iter();
+    let rows: Vec<Vec<Value>> = rows.map(|row| row.iter().map(cell).collect()).collect();
+    let checks = judged.finding.checks.iter().map(|check| {
+        json!({
+            "what": check.what,
+            "measured": check.measured,
+            "wanted": check.wanted,
+            "passed": check.passed(),
+        })
+    });
+    json!({
+        "claim": judged.claim.name,
+        "title": judged.claim.title,
+        "source": judged.claim.source,
+        "statement": judged.claim.statement,
+        "criterion": judged.claim.criterion,
+        "verdict": judged.verdict.as_str(),
+        "runs": judged.runs,
+        "seeds": judged.seeds,
+        "checks": checks.collect::<Vec<Value>>(),
+        "table": { "columns": judged.finding.table.columns, "rows": rows },
+    })
+}

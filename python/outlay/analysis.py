@@ -1,0 +1,409 @@
+"""Analyses of a problem beside its allocation: replay of recorded outcomes, regret bounds, and the claims of the paper."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import _outlay
+from .errors import SimulationError
+from .files import write_file
+from .problem import Problem
+
+__all__ = ["Bounds", "Replay", "Reproduction", "bound", "replay", "reproduce"]
+
+DEFAULT_LEARNERS = ("kl-ucb-plus", "algorithm-1", "uniform")
+DEFAULT_HORIZON = 10_000
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The regret bounds that apply to a problem: iterates over dictionaries, one per bound.
+
+    Attributes
+    ----------
+    data : dict
+        What ``outlay bound --format json`` writes.
+    """
+
+    data: dict[str, Any]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.data["bounds"])
+
+    def __len__(self) -> int:
+        return len(self.data["bounds"])
+
+    def __getitem__(self, name: str) -> dict[str, Any]:
+        for entry in self:
+            if entry["bound"] == name:
+                return entry
+        raise KeyError(name)
+
+    def table(self, library: str | None = None) -> Any:
+        """One row per bound, as a data frame.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, optional
+            By default pandas if it is installed, else polars.
+
+        Returns
+        -------
+        DataFrame
+            Name, source, value and meaning of each bound.
+
+        Raises
+        ------
+        MissingLibraryError
+            If the library is not installed.
+
+        Examples
+        --------
+        >>> from outlay import bound
+        >>> "value" in bound("power", horizon=1000).table()
+        True
+        """
+        return _table(self.data["bounds"], library)
+
+    def __repr__(self) -> str:
+        from .display import bounds_text
+
+        return bounds_text(self)
+
+
+def bound(problem: Problem | str | os.PathLike[str], *, horizon: int | None = None, share: float | None = None) -> Bounds:
+    """The regret bounds that apply to a problem, and which of them are non-vacuous.
+
+    Parameters
+    ----------
+    problem : Problem, str or path-like
+        The problem; files and instances may be given by name.
+    horizon : int, optional
+        The number of rounds; by default that of the problem, or 10,000.
+    share : float, optional
+        The share of the budget above which slopes and curvatures are reported.
+
+    Returns
+    -------
+    Bounds
+        The bounds.
+
+    Raises
+    ------
+    ProblemError, SimulationError
+        If the problem is invalid or the bounds cannot be computed.
+
+    Examples
+    --------
+    >>> from outlay import bound
+    >>> found = bound("power", horizon=1000)
+    >>> found.data["horizon"], len(found) > 3
+    (1000, True)
+    """
+    from .simulation import _name
+
+    loaded = problem if isinstance(problem, Problem) else Problem.load(problem)
+    rounds = horizon if horizon is not None else loaded.horizon or DEFAULT_HORIZON
+    return Bounds(json.loads(_outlay.bound(loaded, loaded.source(), _name(problem, 0), rounds, share)))
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Learners on recorded outcomes: iterates over dictionaries, one per learner.
+
+    Attributes
+    ----------
+    data : dict
+        What ``outlay replay --format json`` writes: fixed allocations, learners, and tests of the assumptions.
+    page : str
+        The HTML report.
+    """
+
+    data: dict[str, Any]
+    page: str
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.data["learners"])
+
+    def __len__(self) -> int:
+        return len(self.data["learners"])
+
+    def table(self, library: str | None = None) -> Any:
+        """One row per learner, as a data frame.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, optional
+            By default pandas if it is installed, else polars.
+
+        Returns
+        -------
+        DataFrame
+            Mean gain and regret of each learner.
+
+        Raises
+        ------
+        MissingLibraryError
+            If the library is not installed.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from outlay import Problem, replay
+        >>> rows = {"task": ["task-1", "task-2"] * 20, "threshold": np.arange(40) / 40, "reward": [0.5] * 40}
+        >>> found = replay(Problem.load("power:tasks=2"), rows, rounds=50, replications=2)
+        >>> found.table()["learner"].tolist()
+        ['kl-ucb-plus', 'algorithm-1', 'uniform']
+        """
+        rows = [
+            {
+                "learner": one["learner"],
+                "feedback": one["feedback"],
+                "gain_mean": one["gain"]["mean"],
+                "regret_mean": one["regret"]["mean"],
+                "lost_to_learning": one["lost_to_learning"],
+            }
+            for one in self
+        ]
+        return _table(rows, library)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Writes the HTML report.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written.
+        """
+        write_file(path, self.page)
+
+    def __repr__(self) -> str:
+        from .display import replay_text
+
+        return replay_text(self)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    task: list[int]
+    amount: Any
+    success: Any
+    reward: Any
+    name: str
+
+
+@dataclass(frozen=True)
+class _Request:
+    learners: list[str]
+    order: str
+    rounds: int | None
+    replications: int | None
+    seed: int
+    threads: int | None
+
+
+def replay(
+    problem: Problem | str | os.PathLike[str],
+    data: Any,
+    learners: str | Sequence[str] = DEFAULT_LEARNERS,
+    *,
+    task: str | Sequence[str] = "task",
+    threshold: str | None = None,
+    spend: str | None = None,
+    success: str | None = None,
+    reward: str = "reward",
+    order: str = "shuffled",
+    rounds: int | None = None,
+    replications: int | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+) -> Replay:
+    """Runs learners on recorded outcomes, and tests the assumptions of the model on them.
+
+    Parameters
+    ----------
+    problem : Problem, str or path-like
+        The problem with the assumed curves.
+    data : DataFrame or mapping
+        Recorded rows: the columns task, threshold (the spend that success required) and reward; or task, spend, success and reward.
+        Rows of tasks that the problem does not have are ignored.
+    learners : str or sequence of str
+        Built-in learners.
+    task, threshold, spend, success, reward : str
+        Names of the columns. Several task columns are joined.
+    order : {"shuffled", "recorded"}
+        Draw rows at random, or replay them once in their order.
+    rounds, replications : int, optional
+        By default the horizon of the problem or 1,000, and 100.
+    seed : int
+        The seed of the first replication.
+    threads : int, optional
+        The number of threads; by default one per core.
+
+    Returns
+    -------
+    Replay
+        Gains and regrets.
+
+    Raises
+    ------
+    SimulationError
+        If the rows do not fit the problem.
+    LearnerError
+        If a learner is unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from outlay import Problem, replay
+    >>> rows = {"task": ["task-1", "task-2"] * 20, "threshold": np.arange(40) / 40, "reward": [0.5] * 40}
+    >>> found = replay(Problem.load("power:tasks=2"), rows, "kl-ucb-plus", rounds=50, replications=2)
+    >>> found.data["rounds"]
+    50
+    """
+    import numpy as np
+
+    from .fitting import _column, _tasks
+
+    loaded = problem if isinstance(problem, Problem) else Problem.load(problem)
+    known = list(data) if isinstance(data, Mapping) else list(getattr(data, "columns", []))
+    if threshold is None and (spend or success or "threshold" not in known):
+        amount, succeeded = spend or "spend", success or "success"
+    else:
+        amount, succeeded = threshold or "threshold", None
+    amounts = np.ascontiguousarray(_column(data, amount, "threshold" if succeeded is None else "spend"), dtype=float)
+    titles = [task] if isinstance(task, str) else list(task)
+    names, places = _tasks(data, titles, len(amounts))
+    positions = {name: position for position, name in enumerate(loaded.names)}
+    missing = [name for name in loaded.names if name not in names]
+    if missing:
+        raise SimulationError(f"data: no row for {', '.join(missing)}: every task of the problem needs at least one")
+    keep = np.array([name in positions for name in names])[places]
+    columns = _Columns(
+        [positions[names[place]] for place in places[keep]],
+        amounts[keep],
+        None if succeeded is None else np.ascontiguousarray(_column(data, succeeded, "success"), dtype=float)[keep],
+        np.ascontiguousarray(_column(data, reward, "reward"), dtype=float)[keep],
+        "recorded rows",
+    )
+    chosen = [learners] if isinstance(learners, str) else [str(learner) for learner in learners]
+    found, page = _outlay.replay(loaded, columns, _Request(chosen, order, rounds, replications, seed, threads))
+    return Replay(json.loads(found), page)
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Claims with their verdicts: iterates over dictionaries, one per claim.
+
+    Attributes
+    ----------
+    data : dict
+        What ``outlay reproduce --format json`` writes.
+    page : str
+        The HTML report.
+    """
+
+    data: dict[str, Any]
+    page: str
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.data["claims"])
+
+    def __len__(self) -> int:
+        return len(self.data["claims"])
+
+    def table(self, library: str | None = None) -> Any:
+        """One row per check, as a data frame.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, optional
+            By default pandas if it is installed, else polars.
+
+        Returns
+        -------
+        DataFrame
+            Claim, verdict, check, measured value, and whether it passed.
+
+        Raises
+        ------
+        MissingLibraryError
+            If the library is not installed.
+        """
+        rows = [
+            {"claim": claim["claim"], "verdict": claim["verdict"], "check": check["what"]} | {key: check[key] for key in ("measured", "passed")}
+            for claim in self
+            for check in claim["checks"]
+        ]
+        return _table(rows, library)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Writes the HTML report.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be written.
+        """
+        write_file(path, self.page)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{claim['claim']}: {claim['verdict']}" for claim in self)
+
+
+def reproduce(claims: str | Sequence[str] = (), *, quick: bool = False, threads: int | None = None) -> Reproduction:
+    """Tests claims of the paper and of this project by experiments, as ``outlay reproduce``.
+
+    Parameters
+    ----------
+    claims : str or sequence of str
+        The claims (`CLAIMS` lists them); by default all, which takes minutes.
+    quick : bool
+        Use shorter experiments.
+    threads : int, optional
+        The number of threads; by default one per core.
+
+    Returns
+    -------
+    Reproduction
+        The verdicts.
+
+    Raises
+    ------
+    SimulationError
+        If a claim is unknown.
+
+    Examples
+    --------
+    >>> from outlay import reproduce
+    >>> reproduce("theorem-9")
+    Traceback (most recent call last):
+    outlay.errors.SimulationError: claims: there is no claim theorem-9; expected one of ...
+    """
+    names = [claims] if isinstance(claims, str) else list(claims)
+    found, page = _outlay.reproduce(names, quick, threads)
+    return Reproduction(json.loads(found), page)
+
+
+def _table(rows: Sequence[dict[str, Any]], library: str | None) -> Any:
+    from .display import frame
+
+    return frame({key: [row[key] for row in rows] for key in (rows[0] if rows else {})}, library)
+
+
+#: The names of the claims.
+CLAIMS: tuple[str, ...] = tuple(_outlay.claims())

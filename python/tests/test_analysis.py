@@ -1,0 +1,149 @@
+"""Everything that the command line computes, with the same numbers."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from outlay import FileError, FitError, Ledger, ObservationError, Problem, SimulationError, StateError, bound, fit, replay, reproduce, simulate
+
+
+@pytest.mark.parametrize("problem", ["power", "m-set:tasks=4,plays=2", "examples/shop-ads.toml"])
+def test_bounds_and_checks(root: Path, command: Callable[..., Any], problem: str) -> None:
+    path = root / problem if problem.endswith(".toml") else problem
+    found = bound(path, horizon=2000).data
+    expected = command("bound", problem, "--horizon", "2000", "--format", "json")
+    assert found | {"problem": ""} == expected | {"problem": ""}
+    check = command("check", problem, "--format", "json")
+    assert vars(Problem.load(path).check()) == check
+
+
+def test_replay(root: Path, command: Callable[..., Any], tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    frame = pd.DataFrame({"task": ["task-1", "task-2"] * 40, "threshold": [(7 * row % 40) / 40 for row in range(80)], "reward": [0.5, 0.9] * 40})
+    frame.to_csv(rows, index=False)
+    expected = command("replay", "power:tasks=2", str(rows), "--rounds", "100", "--replications", "5", "--format", "json")
+    found = replay("power:tasks=2", frame, rounds=100, replications=5)
+    assert found.data | {"runs": ""} == expected | {"runs": ""}
+    outcomes = pd.DataFrame({"channel": frame["task"], "spend": frame["threshold"], "success": [1, 0] * 40, "reward": [0.5, None] * 40})
+    outcomes.to_csv(rows, index=False)
+    expected = command("replay", "power:tasks=2", str(rows), "--task", "channel", "--order", "recorded", "--format", "json")
+    recorded = replay("power:tasks=2", outcomes, task="channel", order="recorded")
+    assert recorded.data | {"runs": ""} == expected | {"runs": ""}
+    assert recorded.table()["learner"].tolist() == [learner["learner"] for learner in recorded]
+    recorded.report(tmp_path / "replay.html")
+    assert "<svg" in (tmp_path / "replay.html").read_text()
+    with pytest.raises(SimulationError, match="no row for task-2"):
+        replay("power:tasks=2", frame[frame["task"] == "task-1"])
+    with pytest.raises(SimulationError, match="order: must be shuffled or recorded"):
+        replay("power:tasks=2", frame, order="random")
+
+
+def test_claims(command: Callable[..., Any], tmp_path: Path) -> None:
+    expected = command("reproduce", "theorem-4", "--quick", "--out", str(tmp_path / "run"), "--format", "json")
+    found = reproduce("theorem-4", quick=True)
+    assert found.data == expected
+    assert found.table()["passed"].all() and "theorem-4" in repr(found)
+    found.report(tmp_path / "page.html")
+    assert "theorem-4" in (tmp_path / "page.html").read_text()
+
+
+def test_one_state_file(root: Path, program: str, command: Callable[..., Any], tmp_path: Path) -> None:
+    """Rounds alternate between the command line and Python; the result is that of Python alone."""
+    state, problem = tmp_path / "state.json", root / "examples/shop-ads.toml"
+    subprocess.run([program, "new", str(state), "--problem", str(problem), "--max-change", "5"], check=True, capture_output=True)
+    alone = Ledger(Problem.load(problem), max_change=5.0)
+    for number in range(1, 5):
+        expected = alone.next()
+        if number % 2:
+            with Ledger.open(state) as ledger:
+                assert ledger.next().spend.tolist() == expected.spend.tolist()
+        else:
+            issued = command("next", str(state), "--format", "json")
+            assert [task["spend"] for task in issued["tasks"]] == expected.spend.tolist()
+        rows = pd.DataFrame({"round": number, "task": alone.names, "completed": [1, 0] * 3, "reward": [3.0, None] * 3})
+        assert alone.report(rows) == (6, 0)
+        if number % 2:
+            rows.to_csv(tmp_path / "rows.csv", index=False)
+            command("tell", str(state), str(tmp_path / "rows.csv"), "--format", "json")
+        else:
+            with Ledger.open(state) as ledger:
+                ledger.report(rows)
+    assert Ledger.load(state).to_json() == alone.to_json()
+    status, expected = alone.status(), command("status", str(state), "--format", "json")
+    assert [task.expected for task in status] == [task["expected"] for task in expected["tasks"]]
+    assert [task.next for task in status] == [task["next"] for task in expected["tasks"]]
+    assert [task.misfit for task in status] == [task["doubt"] for task in expected["tasks"]]
+    assert alone.undo() == 6 and command("undo", str(state), is_json=False)
+    assert Ledger.load(state).to_json() == alone.to_json()
+
+
+def test_a_ledger_rejects_contradictions(tmp_path: Path) -> None:
+    ledger = Ledger(Problem.load("power"))
+    issued = ledger.next(without="task-2")
+    assert issued.mask is not None and not issued.mask[1]
+    assert ledger.report(issued, {"task-1": True}, {"task-1": 0.5}) == (1, 0)
+    before = ledger.to_json()
+    with pytest.raises(ObservationError, match="row 0: "):
+        ledger.report(1, {"task-1": False, "task-3": True}, {"task-3": 1.0})
+    with pytest.raises(ObservationError, match="has a reward, but completed does not name it"):
+        ledger.report(1, {"task-3": True}, {"task-4": 1.0})
+    assert ledger.to_json() == before == pickle.loads(pickle.dumps(ledger)).to_json()
+    assert ledger.status().open == [(1, 3)]
+    ledger.save(tmp_path / "state.json")
+    with pytest.raises(RuntimeError), Ledger.open(tmp_path / "state.json") as changed:
+        changed.next()
+        raise RuntimeError
+    assert Ledger.load(tmp_path / "state.json").to_json() == before
+    with pytest.raises(StateError):
+        Ledger.from_json("{}")
+    with pytest.raises(FileError, match="no such file"):
+        Ledger.load(tmp_path / "other.json")
+
+
+def test_guards_have_costs() -> None:
+    ledger = Ledger(Problem.load("power"), floor=0.15)
+    guards = ledger.next().guards
+    assert guards is not None and guards["floor"] >= 0.0 and guards["max_change"] is None and not guards["relaxed"]
+    assert Ledger(Problem.load("power")).next().guards is None
+
+
+def test_fits_say_what_they_cover(root: Path, command: Callable[..., Any], tmp_path: Path) -> None:
+    flags = ["--task", "channel", "--spend", "spend", "--trials", "hours", "--success", "wins", "--reward", "order", "--budget", "40"]
+    expected = command("fit", "examples/data/ads_log.csv", *flags, "--format", "json")
+    log = pd.read_csv(root / "examples/data/ads_log.csv")
+    found = fit(log, task="channel", spend="spend", trials="hours", success="wins", reward="order", budget=40)
+    for task, other in zip(found, expected["tasks"], strict=True):
+        assert task.covers == other["covers"] and task.candidates == other["candidates"]
+    with pytest.raises(FitError, match="call fit with report=True"):
+        found.report(tmp_path / "fit.html")
+    one = log[log["channel"] == "search"]
+    fit(one, spend="spend", trials="hours", success="wins", report=True, bootstrap=10).report(tmp_path / "fit.html")
+    assert "<svg" in (tmp_path / "fit.html").read_text()
+
+
+def test_reports_are_pages(root: Path, tmp_path: Path) -> None:
+    problem = Problem.load(root / "examples/shop-ads.toml")
+    problem.allocate(round=1).report(tmp_path / "allocation.html", "Weekly plan")
+    problem.evaluate([7.0] * 6).report(tmp_path / "plan.html")
+    problem.frontier(points=5).report(tmp_path / "frontier.html")
+    simulate("power", rounds=100, replications=3).report(tmp_path / "simulation.html")
+    for path in tmp_path.glob("*.html"):
+        text = path.read_text()
+        assert text.startswith("<!DOCTYPE html>") and "<svg" in text, path
+    assert "<title>Weekly plan</title>" in (tmp_path / "allocation.html").read_text()
+    assert len(list(tmp_path.iterdir())) == 4
+    with pytest.raises(FileError, match="cannot write"):
+        problem.allocate().report(tmp_path / "missing" / "page.html")
+
+
+def test_the_state_of_the_command_line_is_json(tmp_path: Path) -> None:
+    Ledger(Problem.load("power")).save(tmp_path / "state.json")
+    assert isinstance(json.loads((tmp_path / "state.json").read_text()), dict)
