@@ -54,20 +54,35 @@ LONGEST_PAUSE = 5.0
 
 
 class CampaignState(dict[str, Any]):
-    """Where a campaign stands: the keys of the answer, and ``etag``, the version that was seen."""
+    """The state of a campaign: the keys of the answer, and its version ``etag``."""
 
     etag: str = ""
 
 
 class Client:
-    """A client for the service at ``url``.
+    """A client for the service.
 
-    ``token`` is sent with every request. ``timeout`` is how long to wait for the service at each step, in seconds. What may safely be
-    sent twice is sent again up to ``retries`` times, with growing pauses, when the service is away or has too much to do: everything
-    but corrections, and changes for a version that you name. Asks carry an ``Idempotency-Key``, so that no round is handed out twice.
+    Requests that may be sent twice are repeated with growing pauses if the service is unavailable or overloaded: all but corrections, and
+    changes of a campaign in a given state. Asks carry an ``Idempotency-Key``, so no round is issued twice. Several threads can share a
+    client. A client cannot be pickled, and it ignores the proxies of the environment.
 
-    Several threads may share a client: each request has a connection to itself, and connections are kept for the next ones.
-    A client is not pickled; make one where it is needed. Proxies of the environment are not used.
+    Parameters
+    ----------
+    url : str
+        The address, such as ``http://127.0.0.1:7341``.
+    token : str, optional
+        Sent with every request.
+    timeout : float
+        Seconds to wait for the service at each step.
+    retries : int
+        How often a request is repeated.
+    context : ssl.SSLContext, optional
+        For https.
+
+    Raises
+    ------
+    ValueError
+        If an argument is invalid.
     """
 
     def __init__(
@@ -97,7 +112,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Close the connections that are kept. A client that is used again makes new ones."""
+        """Closes the idle connections. The client can still be used; it opens new ones."""
         with self._guard:
             idle, self._idle = self._idle, []
         for connection in idle:
@@ -116,39 +131,170 @@ class Client:
         expiry_seconds: int | None = None,
         guards: Mapping[str, Any] | None = None,
     ) -> CampaignState:
-        """Begin a campaign under an id of your own. The same again changes nothing; another problem under the same id is refused.
+        """Creates a campaign under an id of your choice. Repeating the call changes nothing; another problem under the same id is an error.
 
-        ``problem`` has the keys of a problem file, or is a :class:`outlay.Problem`.
+        Parameters
+        ----------
+        campaign : str
+            The id of the campaign.
+        problem : Problem or mapping
+            The problem, or its keys as in a problem file.
+        learner, horizon, seed : optional
+            As in `Learner`.
+        expiry_seconds : int, optional
+            How long a round stays open.
+        guards : mapping, optional
+            Guards, such as ``{"max_change": 5}``.
+
+        Returns
+        -------
+        CampaignState
+            The campaign.
+
+        Raises
+        ------
+        ServiceError
+            If the service rejects the request or cannot be reached.
         """
         options = {"learner": learner, "horizon": horizon, "seed": seed, "expiry_seconds": expiry_seconds, "guards": guards}
         body = {"problem": document(problem), **{key: value for key, value in options.items() if value is not None}}
         return self._state("PUT", self._campaign(campaign), body)
 
     def get(self, campaign: str, known: CampaignState | None = None) -> CampaignState:
-        """Where a campaign stands. With ``known``, an earlier answer, that one is given back if nothing has changed since."""
+        """The state of a campaign.
+
+        Parameters
+        ----------
+        campaign : str
+            The id of the campaign.
+        known : CampaignState, optional
+            An earlier answer, which is returned if nothing has changed since.
+
+        Returns
+        -------
+        CampaignState
+            The campaign.
+
+        Raises
+        ------
+        ServiceError
+            If the service rejects the request or cannot be reached.
+        """
         headers = {"if-none-match": known.etag} if known is not None else {}
         return self._state("GET", self._campaign(campaign), headers=headers, known=known)
 
     def campaigns(self, page: int = 1000) -> Iterator[Json]:
-        """All campaigns in the order of their ids, in short."""
+        """All campaigns, in the order of their ids.
+
+        Parameters
+        ----------
+        page : int
+            The number of entries per request.
+
+        Returns
+        -------
+        iterator of dict
+            One entry per campaign.
+
+        Raises
+        ------
+        ServiceError
+            If the service rejects the request or cannot be reached.
+        """
         return self._pages("/v1/campaigns", "campaigns", None, page)
 
     def pause(self, campaign: str, seen: CampaignState | None = None) -> CampaignState:
-        """Hand out no more rounds for now. With ``seen``, only if the campaign is still as it was then."""
+        """Pauses a campaign: it issues no rounds until it is resumed.
+
+        Parameters
+        ----------
+        campaign : str
+            The id of the campaign.
+        seen : CampaignState, optional
+            Change the campaign only if it is still in this state.
+
+        Returns
+        -------
+        CampaignState
+            The campaign.
+
+        Raises
+        ------
+        ServiceError
+            If the service rejects the request or cannot be reached.
+        """
         return self._change(campaign, "paused", seen)
 
     def resume(self, campaign: str, seen: CampaignState | None = None) -> CampaignState:
-        """Hand out rounds again. With ``seen``, only if the campaign is still as it was then."""
+        """Resumes a campaign.
+
+        Parameters
+        ----------
+        campaign : str
+            The id of the campaign.
+        seen : CampaignState, optional
+            Change the campaign only if it is still in this state.
+
+        Returns
+        -------
+        CampaignState
+            The campaign.
+
+        Raises
+        ------
+        ServiceError
+            If the service rejects the request or cannot be reached.
+        """
         return self._change(campaign, "open", seen)
 
     def close_campaign(self, campaign: str, seen: CampaignState | None = None) -> CampaignState:
-        """End a campaign for good; it takes feedback for another week. With ``seen``, only if it is still as it was then."""
+        """Closes a campaign. It accepts outcomes for another week.
+
+        Parameters
+        ----------
+        campaign : str
+            The id of the campaign.
+        seen : CampaignState, optional
+            Change the campaign only if it is still in this state.
+
+        Returns
+        -------
+        CampaignState
+            The campaign.
+
+        Raises
+        ------
+        ServiceError
+            If the service rejects the request or cannot be reached.
+        """
         return self._change(campaign, "closed", seen)
 
     def curves(
         self, campaign: str, points: int = 101, *, task: str | None = None, up_to: float | None = None
     ) -> list[Json]:
-        """The curves of a campaign's tasks, or of one task, as points to draw, up to a spend or up to the budget."""
+        """The curves of the tasks as points to draw.
+
+        Parameters
+        ----------
+        campaign : str
+            The id of the campaign.
+        points : int
+            The number of points.
+        task : str, optional
+            Only this task.
+        up_to : float, optional
+            The largest spend; by default the budget.
+
+        Returns
+        -------
+        list of dict
+            One curve per task.
+
+        Raises
+        ------
+        ServiceError
+            If the service rejects the request or cannot be reached.
+        """
         path = f"{self._campaign(campaign)}/curves?points={points}"
         path += "" if task is None else f"&task={quote(task, safe='')}"
         path += "" if up_to is None else f"&up_to={up_to!r}"
@@ -166,10 +312,30 @@ class Client:
         without: Iterable[str] = (),
         key: str | None = None,
     ) -> Json:
-        """Ask for ``count`` rounds, all with the same split: ``rounds``, ``budget``, and ``tasks`` with the ``spend`` of each.
+        """Asks for rounds, all with the same allocation.
 
-        ``budget`` and ``without`` (tasks that are not there) are for these rounds only. With a ``key`` of your own the same ask gets
-        the same rounds for a day, also from another process; otherwise each call asks for new ones.
+        Parameters
+        ----------
+        campaign : str
+            The id of the campaign.
+        count : int
+            The number of rounds.
+        budget : float, optional
+            The budget of these rounds; by default that of the problem.
+        without : iterable of str
+            Tasks that are not available in these rounds.
+        key : str, optional
+            Calls with the same key get the same rounds for a day, also from other processes.
+
+        Returns
+        -------
+        dict
+            ``rounds``, ``budget``, and ``tasks`` with the ``spend`` of each.
+
+        Raises
+        ------
+        ServiceError
+            If the service rejects the request or cannot be reached.
         """
         if isinstance(without, str):
             raise ValueError(f"without: must be a list of tasks, not the text `{without}`")
@@ -180,18 +346,48 @@ class Client:
         return self._json("POST", f"{self._campaign(campaign)}/rounds", body, headers=headers)
 
     def tell(self, campaign: str, round: int, results: Results) -> Json:
-        """Tell what came back of a round: ``accepted``, ``duplicate`` and ``late`` outcomes are counted in the answer.
+        """Reports the outcomes of a round.
 
-        ``results`` names tasks with what each brought, ``False`` for one that did not succeed, as ``{"search": 14.5, "social": False}``;
-        or is a list of ``{"task", "completed", "reward"}`` as in the API. Leave out what you know nothing of.
+        Parameters
+        ----------
+        campaign : str
+            The id of the campaign.
+        round : int
+            The round.
+        results : mapping or list
+            From tasks to rewards, with False for a task that failed: ``{"search": 14.5, "social": False}``; or a list of ``{"task", "completed", "reward"}``. Omit tasks whose outcome is unknown.
+
+        Returns
+        -------
+        dict
+            The numbers of ``accepted``, ``duplicate`` and ``late`` outcomes.
+
+        Raises
+        ------
+        ServiceError
+            If the service rejects the request or cannot be reached.
         """
         return self._json("PUT", f"{self._campaign(campaign)}/rounds/{int(round)}/feedback", {"results": outcomes(results)})
 
     def tell_many(self, campaign: str, reports: Iterable[tuple[int, Results] | Mapping[str, Any]]) -> Json:
-        """Tell what came back of many rounds, as pairs of a round and its results.
+        """Reports the outcomes of many rounds, in as few requests as the limits of the service allow. If the call fails, repeat it: an outcome counts once.
 
-        Sent in as few requests as the service's limits allow, each taken as a whole. Lines that are refused (``refused``, counted from
-        1 over all reports) do not hinder the others. If this fails in between, send everything again: an outcome counts once.
+        Parameters
+        ----------
+        campaign : str
+            The id of the campaign.
+        reports : iterable
+            Pairs of a round and its results.
+
+        Returns
+        -------
+        dict
+            The numbers of outcomes, and ``refused``: the rejected reports, counted from 1.
+
+        Raises
+        ------
+        ServiceError
+            If the service rejects the request or cannot be reached.
         """
         told: Json = {"accepted": 0, "duplicate": 0, "late": 0, "refused": []}
         before = 0
@@ -205,22 +401,108 @@ class Client:
         return told
 
     def correct(self, campaign: str, round: int, task: str, *, completed: bool, why: str, reward: float | None = None) -> Json:
-        """Correct what was told of a task in a round; both stay on record. Needs the scope ``admin``. Never sent twice by itself."""
+        """Corrects a reported outcome; both stay on record. Needs the scope ``admin``. The request is never repeated automatically.
+
+        Parameters
+        ----------
+        campaign : str
+            The id of the campaign.
+        round : int
+            The round.
+        task : str
+            The task.
+        completed : bool
+            Whether the task completed.
+        why : str
+            The reason.
+        reward : float, optional
+            The reward.
+
+        Returns
+        -------
+        dict
+            The correction.
+
+        Raises
+        ------
+        ServiceError
+            If the service rejects the request or cannot be reached.
+        """
         body: Json = {"task": task, "completed": completed, "why": why}
         if reward is not None:
             body["reward"] = reward
         return self._json("POST", f"{self._campaign(campaign)}/rounds/{int(round)}/corrections", body, repeatable=False)
 
     def rounds(self, campaign: str, after: int = 0, page: int = 1000) -> Iterator[Json]:
-        """Rounds in their order, from the one after ``after`` on, with what came back of them."""
+        """The rounds of a campaign with their outcomes, in order.
+
+        Parameters
+        ----------
+        campaign : str
+            The id of the campaign.
+        after : int
+            Start after this round.
+        page : int
+            The number of entries per request.
+
+        Returns
+        -------
+        iterator of dict
+            One entry per round.
+
+        Raises
+        ------
+        ServiceError
+            If the service rejects the request or cannot be reached.
+        """
         return self._pages(f"{self._campaign(campaign)}/rounds", "rounds", after, page)
 
     def events(self, campaign: str, after: int = 0, page: int = 1000) -> Iterator[Json]:
-        """What happened to a campaign, in order, from the event after ``after`` on."""
+        """The events of a campaign, in order.
+
+        Parameters
+        ----------
+        campaign : str
+            The id of the campaign.
+        after : int
+            Start after this event.
+        page : int
+            The number of entries per request.
+
+        Returns
+        -------
+        iterator of dict
+            One entry per event.
+
+        Raises
+        ------
+        ServiceError
+            If the service rejects the request or cannot be reached.
+        """
         return self._pages(f"{self._campaign(campaign)}/events", "events", after, page)
 
     def allocate(self, problem: Any, *, values: Mapping[str, float] | None = None, budget: float | None = None) -> Json:
-        """The best split of a budget for values that are known; needs no campaign."""
+        """The best allocation of a budget for known values; needs no campaign.
+
+        Parameters
+        ----------
+        problem : Problem or mapping
+            The problem, or its keys as in a problem file.
+        values : mapping, optional
+            Values by task.
+        budget : float, optional
+            By default that of the problem.
+
+        Returns
+        -------
+        dict
+            The allocation.
+
+        Raises
+        ------
+        ServiceError
+            If the service rejects the request or cannot be reached.
+        """
         body: Json = {"problem": document(problem)}
         if values is not None:
             body["values"] = dict(values)

@@ -1,4 +1,4 @@
-"""Curves: how the chance of success rises with what is spent. The families and words of problem files.
+"""Curves: the success probability by spend, with the families and keys of problem files.
 
 >>> Hill(half_at=120, steepness=2.5, ceiling=0.8)([0, 120, 1e9]).round(6).tolist()
 [0.0, 0.4, 0.8]
@@ -48,9 +48,14 @@ def plain(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Curve:
-    """What every family shares: ``success(x) = floor + (ceiling - floor) * family(x)``.
+    """The base of all families: ``success(x) = floor + (ceiling - floor) * family(x)``.
 
     Numbers are checked when a problem is made of the curve, all at once.
+
+    Parameters
+    ----------
+    ceiling, floor : float, optional
+        The largest success probability, and the one at zero spend; by default 1 and 0.
     """
 
     family: ClassVar[str] = ""
@@ -61,16 +66,40 @@ class Curve:
     def __post_init__(self) -> None:
         for entry in fields(self):
             value = plain(getattr(self, entry.name))
-            # Lists that nobody can change later.
+            # Tuples cannot be changed later.
             object.__setattr__(self, entry.name, tuple(value) if isinstance(value, list) else value)
 
     def to_dict(self, budget: float = 1.0) -> dict[str, Any]:
-        """The curve as a problem file has it. ``budget`` matters to functions of your own, which are sampled up to it."""
+        """The curve with the keys of a problem file.
+
+        Parameters
+        ----------
+        budget : float
+            The budget, up to twice which functions of your own are sampled.
+
+        Returns
+        -------
+        dict
+            The keys that are set.
+        """
         written = {entry.name: plain(getattr(self, entry.name)) for entry in fields(self)}
         return {"family": self.family, **{key: value for key, value in written.items() if value is not None}}
 
     def __call__(self, spend: ArrayLike, budget: float = 1.0) -> Floats:
-        """The chance of success at each spend; ``budget`` is the scale of a power curve without one."""
+        """The success probability at each spend.
+
+        Parameters
+        ----------
+        spend : array_like of float
+            Spends.
+        budget : float
+            The scale of a power curve that has none.
+
+        Returns
+        -------
+        numpy.ndarray
+            Probabilities, in the shape of the spends.
+        """
         import numpy as np
 
         spends = np.asarray(spend, dtype=np.float64)
@@ -80,7 +109,23 @@ class Curve:
 
 @dataclass(frozen=True)
 class Power(Curve):
-    """``min(1, (x / scale) ** exponent)``; the scale is the budget if nobody says."""
+    """``min(1, (x / scale) ** exponent)``
+
+    Parameters
+    ----------
+    exponent : float
+        Between 0 and 1 for diminishing returns.
+    scale : float, optional
+        The spend of certain success; by default the budget.
+    ceiling, floor : float, optional
+        The largest success probability, and the one at zero spend.
+
+    Examples
+    --------
+    >>> from outlay import Power
+    >>> Power(0.5, scale=100)([25]).round(6).tolist()
+    [0.5]
+    """
 
     family: ClassVar[str] = "power"
     exponent: float
@@ -89,7 +134,21 @@ class Power(Curve):
 
 @dataclass(frozen=True)
 class Saturating(Curve):
-    """``min(1, x / full_at)``"""
+    """``min(1, x / full_at)``
+
+    Parameters
+    ----------
+    full_at : float
+        The spend of certain success.
+    ceiling, floor : float, optional
+        The largest success probability, and the one at zero spend.
+
+    Examples
+    --------
+    >>> from outlay import Saturating
+    >>> Saturating(80)([20]).round(6).tolist()
+    [0.25]
+    """
 
     family: ClassVar[str] = "saturating"
     full_at: float
@@ -97,7 +156,21 @@ class Saturating(Curve):
 
 @dataclass(frozen=True)
 class Exponential(Curve):
-    """``1 - exp(-x / scale)``"""
+    """``1 - exp(-x / scale)``
+
+    Parameters
+    ----------
+    scale : float
+        The spend at which success is 63 %.
+    ceiling, floor : float, optional
+        The largest success probability, and the one at zero spend.
+
+    Examples
+    --------
+    >>> from outlay import Exponential
+    >>> Exponential(90)([90]).round(6).tolist()
+    [0.632121]
+    """
 
     family: ClassVar[str] = "exponential"
     scale: float
@@ -105,7 +178,23 @@ class Exponential(Curve):
 
 @dataclass(frozen=True)
 class Hill(Curve):
-    """``x**s / (x**s + h**s)`` with h = half_at, s = steepness."""
+    """``x**s / (x**s + h**s)`` with h = half_at and s = steepness
+
+    Parameters
+    ----------
+    half_at : float
+        The spend at which success is half the ceiling.
+    steepness : float
+        Above 1 the curve is S-shaped.
+    ceiling, floor : float, optional
+        The largest success probability, and the one at zero spend.
+
+    Examples
+    --------
+    >>> from outlay import Hill
+    >>> Hill(half_at=120, steepness=2.5, ceiling=0.8)([120]).round(6).tolist()
+    [0.4]
+    """
 
     family: ClassVar[str] = "hill"
     half_at: float
@@ -114,7 +203,23 @@ class Hill(Curve):
 
 @dataclass(frozen=True)
 class Logistic(Curve):
-    """A logistic curve with middle ``mid`` and width ``width``, shifted and stretched to run from 0 to 1."""
+    """A logistic curve, shifted and scaled to run from 0 to 1
+
+    Parameters
+    ----------
+    mid : float
+        The spend in the middle.
+    width : float
+        The width of the rise.
+    ceiling, floor : float, optional
+        The largest success probability, and the one at zero spend.
+
+    Examples
+    --------
+    >>> from outlay import Logistic
+    >>> Logistic(mid=320, width=40)([1000000.0]).round(6).tolist()
+    [1.0]
+    """
 
     family: ClassVar[str] = "logistic"
     mid: float
@@ -123,7 +228,21 @@ class Logistic(Curve):
 
 @dataclass(frozen=True)
 class Threshold(Curve):
-    """1 from spend ``at`` on, 0 below."""
+    """Success 1 from a spend on, 0 below
+
+    Parameters
+    ----------
+    at : float
+        The spend.
+    ceiling, floor : float, optional
+        The largest success probability, and the one at zero spend.
+
+    Examples
+    --------
+    >>> from outlay import Threshold
+    >>> Threshold(70)([69, 70]).round(6).tolist()
+    [0.0, 1.0]
+    """
 
     family: ClassVar[str] = "threshold"
     at: float
@@ -131,7 +250,23 @@ class Threshold(Curve):
 
 @dataclass(frozen=True)
 class Steps(Curve):
-    """``success[i]`` from spend ``at[i]`` on, 0 before the first."""
+    """``success[i]`` from spend ``at[i]`` on, 0 before the first
+
+    Parameters
+    ----------
+    at : sequence of float
+        Increasing spends.
+    success : sequence of float
+        The success probability from each spend on.
+    ceiling, floor : float, optional
+        The largest success probability, and the one at zero spend.
+
+    Examples
+    --------
+    >>> from outlay import Steps
+    >>> Steps(at=[10, 20], success=[0.4, 0.9])([5, 15, 25]).round(6).tolist()
+    [0.0, 0.4, 0.9]
+    """
 
     family: ClassVar[str] = "steps"
     at: Numbers
@@ -140,7 +275,23 @@ class Steps(Curve):
 
 @dataclass(frozen=True)
 class Piecewise(Curve):
-    """Linear between the points ``(spend[i], success[i])``, constant after the last; the first is at spend 0."""
+    """Linear between the points ``(spend[i], success[i])``, constant after the last
+
+    Parameters
+    ----------
+    spend : sequence of float
+        Increasing spends; the first is 0.
+    success : sequence of float
+        The success probability at each spend.
+    ceiling, floor : float, optional
+        The largest success probability, and the one at zero spend.
+
+    Examples
+    --------
+    >>> from outlay import Piecewise
+    >>> Piecewise(spend=[0, 10, 20], success=[0, 0.5, 0.8])([5, 15]).round(6).tolist()
+    [0.25, 0.65]
+    """
 
     family: ClassVar[str] = "piecewise"
     spend: Numbers
@@ -149,7 +300,25 @@ class Piecewise(Curve):
 
 @dataclass(frozen=True)
 class Empirical(Curve):
-    """The share of samples that are at most the spend. Samples are given, or read from a column of a CSV ``file``."""
+    """The share of samples that are at most the spend
+
+    Parameters
+    ----------
+    samples : sequence of float, optional
+        The spends that success required.
+    file, column : str, optional
+        A CSV file and its column, in place of samples.
+    where : mapping, optional
+        Use only rows with these values in other columns.
+    ceiling, floor : float, optional
+        The largest success probability, and the one at zero spend.
+
+    Examples
+    --------
+    >>> from outlay import Empirical
+    >>> Empirical(samples=[10, 20, 30, 40])([25]).round(6).tolist()
+    [0.5]
+    """
 
     family: ClassVar[str] = "empirical"
     samples: Numbers | None = None

@@ -1,4 +1,4 @@
-"""A curve from a Python function: sampled to points that the engine knows, with what is declared of it checked."""
+"""Curves from Python functions, sampled at points; their declared shape is checked."""
 
 from __future__ import annotations
 
@@ -23,17 +23,36 @@ SLACK = 1e-9
 
 
 class Custom(Curve):
-    """A success curve of your own: ``Custom(lambda x: 1 - math.exp(-x / 90), shape="concave")``.
+    """A success curve made of a Python function.
 
-    The function takes a spend and gives a chance of success. It is evaluated at up to ``points`` spends between 0 and ``up_to`` (twice the
-    budget, if nobody says) where it bends most, until a straight line between neighbours misses it by no more than ``tolerance`` midway;
-    ``error`` tells what was reached. Beyond ``up_to`` the curve is taken to be flat. From then on the points are the curve: what
-    ``allocate`` certifies, it certifies for them, and a split's value under the function itself differs by at most the sum of
-    value times error over the tasks. The function is not called again, so problems can be pickled, saved and sent elsewhere.
+    The function is evaluated once at up to ``points`` spends between 0 and ``up_to``, where it bends most. From then on the points are the
+    curve, linear between them and flat beyond the last: certificates hold for the points, and the value of an allocation under the
+    function itself differs by at most the sum of value times `error` over the tasks. Problems can be pickled and saved.
 
-    ``shape`` is what you know of it, and is checked at the points: ``"concave"``, ``"lipschitz"`` (slope at most ``lipschitz``), or
-    ``"monotone"`` (nondecreasing, which all must be). Concave curves are solved exactly, the others by search.
+    Parameters
+    ----------
+    function : callable
+        Takes a spend and returns a success probability.
+    shape : {"monotone", "concave", "lipschitz"}
+        What is known of the function; it is checked at the points. Concave curves are solved exactly, the others by search.
+    lipschitz : float, optional
+        The largest slope, with shape ``"lipschitz"``.
+    up_to : float, optional
+        The largest spend; by default twice the budget.
+    tolerance : float
+        Stop when a line between neighbours misses the function by no more than this midway.
+    points : int
+        The largest number of points.
+    ceiling, floor : float, optional
+        As for other curves.
 
+    Raises
+    ------
+    ProblemError
+        If an argument is invalid, or the function is not as declared.
+
+    Examples
+    --------
     >>> import math
     >>> curve = Custom(lambda x: 1 - math.exp(-x / 90), shape="concave")
     >>> abs(float(curve(90.0, budget=200.0)) - (1 - math.exp(-1))) < 1e-6
@@ -87,13 +106,36 @@ class Custom(Curve):
     _sampled: dict[float, tuple[list[float], list[float], float]]
 
     def to_dict(self, budget: float = 1.0) -> dict[str, Any]:
+        """The points with the keys of a problem file.
+
+        Parameters
+        ----------
+        budget : float
+            The budget, up to twice which the function is sampled.
+
+        Returns
+        -------
+        dict
+            A piecewise linear curve.
+        """
         spend, success, _ = self._samples(budget)
         written: dict[str, Any] = {"family": "piecewise", "spend": spend, "success": success}
         scales = {"ceiling": self.ceiling, "floor": self.floor}
         return written | {key: value for key, value in scales.items() if value is not None}
 
     def error(self, budget: float = 1.0) -> float:
-        """How far the points miss the function midway between neighbours, at most."""
+        """The largest distance of the points from the function midway between neighbours.
+
+        Parameters
+        ----------
+        budget : float
+            As in `to_dict`.
+
+        Returns
+        -------
+        float
+            The distance.
+        """
         return self._samples(budget)[2]
 
     def __repr__(self) -> str:

@@ -175,8 +175,8 @@ class Learner(_outlay.Learner):
     >>> learner.observe(first, completed=[True, False], reward=[0.8, 0])
     >>> learner.rounds, learner.open_rounds
     (1, 0)
-    >>> Learner(problem, "epsilon-greedy", epsilon=0.05).learner
-    'epsilon-greedy:epsilon=0.05'
+    >>> Learner(problem, "epsilon-greedy", epsilon=0.2).learner
+    'epsilon-greedy:epsilon=0.2'
     """
 
     #: The learner as given, if it is not a name.

@@ -338,7 +338,7 @@ class Problem(_outlay.Problem):
         >>> from outlay import Problem
         >>> problem = Problem.from_arrays("exponential", budget=100, scale=np.array([20.0, 40.0]), value=[1.0, 2.0], reward_max=2)
         >>> problem.allocate().spend.round(1).tolist()
-        [38.8, 61.2]
+        [33.3, 66.7]
         """
         import numpy as np
 

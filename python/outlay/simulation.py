@@ -206,7 +206,7 @@ def simulate(
     """
     # A class or an object with `index` or `decide` is one learner.
     is_one = isinstance(learners, str) or hasattr(learners, "index") and not isinstance(learners, (list, tuple)) or hasattr(learners, "decide")
-    given: list[AnyLearner] = [learners] if is_one else list(learners)  # type: ignore[arg-type, list-item]
+    given: list[AnyLearner] = [learners] if is_one else list(learners)  # type: ignore[arg-type]
     rounds = rounds if rounds is None else _whole("rounds", rounds, 1)
     replications, seed = _whole("replications", replications, 1), _whole("seed", seed, 0)
     cases = list(_cases(problem, rounds, grid))

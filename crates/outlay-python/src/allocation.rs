@@ -1,4 +1,4 @@
-//! A split with its certificate, as Python sees it.
+//! An allocation with its certificate.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,7 +14,15 @@ use crate::display::displayed;
 use crate::errors::{self, StateError};
 use crate::pages::{Chosen, budgets, decision};
 
-/// The best split of a budget, and how good it is.
+/// The best allocation of a budget, with its certificate. Iterates over the tasks, one dictionary
+/// each.
+///
+/// Examples
+/// --------
+/// >>> import outlay
+/// >>> best = outlay.Problem.load("square-roots:means=0.6;0.8").allocate()
+/// >>> [row["spend"].__round__(2) for row in best]
+/// [0.36, 0.64]
 #[pyclass(frozen, module = "outlay")]
 pub(crate) struct Allocation {
     problem: Arc<outlay::Problem>,
@@ -61,31 +69,31 @@ impl Allocation {
 
 #[pymethods]
 impl Allocation {
-    /// What was to be spent.
+    /// The budget.
     #[getter]
     fn budget(&self) -> f64 {
         self.allocation.budget
     }
 
-    /// The tasks' names.
+    /// The names of the tasks.
     #[getter]
     fn names(&self) -> Vec<String> {
         self.problem.tasks().iter().map(|task| task.name().to_owned()).collect()
     }
 
-    /// What each task gets; read-only, always the same array.
+    /// The spend of each task. The array is read-only and always the same one.
     #[getter]
     fn spend(&self, py: Python<'_>) -> Py<PyArray1<f64>> {
         self.spend.get(py, || self.allocation.spend.clone())
     }
 
-    /// Each task's chance of success at its spend; read-only.
+    /// The success probability of each task at its spend. Read-only.
     #[getter]
     fn success(&self, py: Python<'_>) -> Py<PyArray1<f64>> {
         self.success.get(py, || self.outcomes().iter().map(|outcome| outcome.success).collect())
     }
 
-    /// What a success of each task was taken to be worth.
+    /// The value of a success of each task that was used.
     #[getter]
     fn values<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, &self.values)
@@ -97,19 +105,19 @@ impl Allocation {
         self.of_tasks(py, |outcome| outcome.share)
     }
 
-    /// Each task's part of the value.
+    /// The expected reward of each task.
     #[getter]
     fn expected_reward<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.of_tasks(py, |outcome| outcome.expected_reward)
     }
 
-    /// What the next small unit of spend would add at each task.
+    /// The value that a small additional spend would add, per unit, for each task.
     #[getter]
     fn marginal_return<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.of_tasks(py, |outcome| outcome.marginal_return)
     }
 
-    /// The bound that holds each task where it is: min, max, fixed, excluded, at_least, or None.
+    /// The binding bound of each task: min, max, fixed, excluded, at_least, or None.
     #[getter]
     fn bound(&self) -> Vec<Option<&'static str>> {
         self.outcomes().iter().map(|outcome| outcome.bound.map(BindingBound::as_str)).collect()
@@ -121,37 +129,37 @@ impl Allocation {
         self.allocation.value
     }
 
-    /// No split has a larger value.
+    /// An upper bound on the value of every allocation.
     #[getter]
     fn upper_bound(&self) -> f64 {
         self.allocation.upper_bound
     }
 
-    /// `(upper_bound - value) / upper_bound`: no split is better by more than this share.
+    /// The relative optimality gap, `(upper_bound - value) / upper_bound`.
     #[getter]
     fn gap(&self) -> f64 {
         self.allocation.gap()
     }
 
-    /// What one more unit of budget is worth, by the bound.
+    /// The shadow price: the value of one more unit of budget.
     #[getter]
     fn price(&self) -> f64 {
         self.allocation.price
     }
 
-    /// optimal, within_tolerance or limit.
+    /// The proved quality: optimal, within_tolerance or limit.
     #[getter]
     fn status(&self) -> &'static str {
         self.allocation.status.as_str()
     }
 
-    /// Budget left unspent.
+    /// Unspent budget.
     #[getter]
     fn unspent(&self) -> f64 {
         self.allocation.unspent
     }
 
-    /// Why some is: at_max, curve_flat, rounding, or None.
+    /// Why budget is unspent: at_max, curve_flat, rounding, or None.
     #[getter]
     fn unspent_reason(&self) -> Option<&'static str> {
         if self.allocation.unspent == 0.0 {
@@ -184,7 +192,7 @@ impl Allocation {
         Ok(Some(record))
     }
 
-    /// What is spent today, task by task; None where nobody said.
+    /// The current spend of each task; None where it is unknown.
     #[getter]
     fn current(&self) -> Vec<Option<f64>> {
         self.problem.tasks().iter().map(outlay::Task::current).collect()
@@ -194,13 +202,44 @@ impl Allocation {
         self.allocation.spend.len()
     }
 
-    /// One row a task, as a data frame: pandas if it is installed, else polars.
+    /// One row per task, as a data frame.
+    ///
+    /// Parameters
+    /// ----------
+    /// library : {"pandas", "polars"}, optional
+    ///     By default pandas if it is installed, else polars.
+    ///
+    /// Returns
+    /// -------
+    /// DataFrame
+    ///
+    /// Raises
+    /// ------
+    /// MissingLibraryError
+    ///     If the library is not installed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import outlay
+    /// >>> problem = outlay.Problem.load("power:tasks=2")
+    /// >>> len(problem.allocate().table())
+    /// 2
     #[pyo3(signature = (library=None))]
     fn table<'py>(slf: &Bound<'py, Self>, library: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
         displayed(slf, "allocation_table", (slf, library))
     }
 
-    /// What `outlay allocate --format json` writes, as a dictionary.
+    /// The dictionary that `outlay allocate --format json` writes.
+    ///
+    /// Returns
+    /// -------
+    /// dict
+    ///
+    /// Examples
+    /// --------
+    /// >>> import outlay
+    /// >>> outlay.Problem.load("power").allocate().to_dict()["status"]
+    /// 'optimal'
     fn to_dict<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         displayed(slf, "allocation_dict", (slf,))
     }

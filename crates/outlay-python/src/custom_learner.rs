@@ -46,6 +46,13 @@ impl Failure {
 }
 
 /// The completions and rewards of each task so far, as `index` and `decide` get them.
+///
+/// Attributes
+/// ----------
+/// completions, reward_sum, mean : numpy.ndarray
+///     Number of completions, sum of rewards and mean reward of each task.
+/// reward_max : float
+///     The largest reward of a completion.
 #[pyclass(frozen, module = "outlay")]
 pub(crate) struct Counts {
     completions: Vec<u64>,

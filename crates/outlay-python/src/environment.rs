@@ -33,7 +33,7 @@ use crate::problem::Problem;
 /// >>> best = problem.allocate()
 /// >>> completed, reward = outlay.Environment(problem, seed=1).draw(1, best.spend, best.success)
 /// >>> completed.tolist()
-/// [False, True]
+/// [True, True]
 #[pyclass(subclass, frozen, module = "outlay")]
 pub(crate) struct Environment {
     environment: outlay::simulation::Environment,

@@ -1,4 +1,4 @@
-//! A plan next to the best split.
+//! A plan beside the best allocation.
 
 use std::sync::Arc;
 
@@ -12,7 +12,14 @@ use crate::errors::StateError;
 use crate::pages::{Chosen, decision};
 use crate::problem::Asked;
 
-/// What a plan is worth, and what the best split would bring.
+/// The value of a plan beside the best allocation. Iterates over the tasks, one dictionary each.
+///
+/// Examples
+/// --------
+/// >>> import outlay
+/// >>> found = outlay.Problem.load("power:tasks=2").evaluate([0.2, 0.8])
+/// >>> found.lift >= 0
+/// True
 #[pyclass(frozen, module = "outlay")]
 pub(crate) struct Evaluation {
     problem: Arc<outlay::Problem>,
@@ -52,73 +59,94 @@ impl Evaluation {
 
 #[pymethods]
 impl Evaluation {
-    /// What a round may spend.
+    /// The budget of a round.
     #[getter]
     fn budget(&self) -> f64 {
         self.found.budget
     }
 
-    /// What the plan gives each task.
+    /// The spend of each task under the plan.
     #[getter]
     fn plan<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, &self.found.plan)
     }
 
-    /// What the plan spends.
+    /// The total spend of the plan.
     #[getter]
     fn total(&self) -> f64 {
         self.found.total
     }
 
-    /// Expected reward of a round under the plan.
+    /// The expected reward of a round under the plan.
     #[getter]
     fn value(&self) -> f64 {
         self.found.value
     }
 
-    /// What the plan breaks, in words; empty if it could be carried out.
+    /// The violated constraints in words; empty if the plan is feasible.
     #[getter]
     fn violations(&self) -> Vec<String> {
         self.found.violations.iter().map(ToString::to_string).collect()
     }
 
-    /// The best split of the budget.
+    /// The best allocation of the budget.
     #[getter]
     fn best(&self, py: Python<'_>) -> Py<Allocation> {
         self.best.clone_ref(py)
     }
 
-    /// The best split of what the plan itself spends; None if that is the budget.
+    /// The best allocation of the plan's own total; None if that is the budget.
     #[getter]
     fn best_for_total(&self, py: Python<'_>) -> Option<Py<Allocation>> {
         self.best_for_total.as_ref().map(|best| best.clone_ref(py))
     }
 
-    /// The best split's value less the plan's.
+    /// The value of the best allocation minus that of the plan.
     #[getter]
     fn lift(&self) -> f64 {
         self.found.best.lift
     }
 
-    /// The lift as a share of the plan's value; None if the plan is worth nothing.
+    /// The lift relative to the plan's value; None if that is zero.
     #[getter]
     fn relative_lift(&self) -> Option<f64> {
         self.found.best.relative_lift
     }
 
-    /// What to add to each task's spend to get to the best split.
+    /// The change of each spend from the plan to the best allocation.
     #[getter]
     fn moves<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, &self.found.best.moves)
     }
 
-    /// Whether the plan itself is the best split known.
+    /// Whether the plan itself is the best allocation known.
     #[getter]
     fn keeps_plan(&self) -> bool {
         self.found.best.keeps_plan
     }
 
-    /// One row a task, as a data frame: pandas if it is installed, else polars.
+    /// One row per task, as a data frame.
+    ///
+    /// Parameters
+    /// ----------
+    /// library : {"pandas", "polars"}, optional
+    ///     By default pandas if it is installed, else polars.
+    ///
+    /// Returns
+    /// -------
+    /// DataFrame
+    ///
+    /// Raises
+    /// ------
+    /// MissingLibraryError
+    ///     If the library is not installed.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import outlay
+    /// >>> problem = outlay.Problem.load("power:tasks=2")
+    /// >>> len(problem.evaluate([0.2, 0.8]).table())
+    /// 2
     #[pyo3(signature = (library=None))]
     fn table<'py>(slf: &Bound<'py, Self>, library: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
         displayed(slf, "evaluation_table", (slf, library))

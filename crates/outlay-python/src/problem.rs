@@ -28,7 +28,7 @@ pub(crate) struct Problem {
     pub(crate) problem: Arc<outlay::Problem>,
     /// The name, if it was made by one: such a problem may depend on horizon and seed.
     instance: Option<String>,
-    /// Buffers for the next split; whoever finds none makes new ones.
+    /// An oracle whose buffers can be reused.
     oracle: Mutex<Option<Oracle>>,
 }
 
@@ -93,25 +93,25 @@ impl Problem {
         Ok(Self { problem: Arc::new(problem), instance: None, oracle: Mutex::new(None) })
     }
 
-    /// What one round may spend.
+    /// The budget of a round.
     #[getter]
     fn budget(&self) -> f64 {
         self.problem.budget()
     }
 
-    /// Rounds planned, if said.
+    /// The number of rounds planned, None if unknown.
     #[getter]
     fn horizon(&self) -> Option<u64> {
         self.problem.horizon()
     }
 
-    /// The largest reward of one completion.
+    /// The largest reward of a completion.
     #[getter]
     fn reward_max(&self) -> f64 {
         self.problem.reward_max()
     }
 
-    /// What happens to budget that buys nothing: keep or spend.
+    /// What happens to budget that cannot increase the value: keep or spend.
     #[getter]
     fn leftover(&self) -> &'static str {
         match self.problem.leftover() {
@@ -120,37 +120,37 @@ impl Problem {
         }
     }
 
-    /// The tasks' names, in order.
+    /// The names of the tasks, in order.
     #[getter]
     fn names(&self) -> Vec<String> {
         self.problem.tasks().iter().map(|task| task.name().to_owned()).collect()
     }
 
-    /// The tasks' values, none where a task has none.
+    /// The values of the tasks; None where a value is unknown.
     #[getter]
     fn values(&self) -> Vec<Option<f64>> {
         self.problem.tasks().iter().map(outlay::Task::value).collect()
     }
 
-    /// Each curve's shape in words.
+    /// The shape of each curve in words.
     #[getter]
     fn shapes(&self) -> Vec<String> {
         self.problem.tasks().iter().map(|task| task.curve().shape().to_string()).collect()
     }
 
-    /// The whole problem as JSON: the same keys as a problem file, its files written out.
+    /// The problem as JSON, with the keys of a problem file; the contents of other files are written
+    /// out.
     fn to_json(&self) -> PyResult<String> {
         serde_json::to_string(self.problem.as_ref())
             .map_err(|error| ProblemError::new_err(error.to_string()))
     }
 
-    /// The whole problem as TOML.
+    /// The problem as TOML.
     fn to_toml(&self) -> PyResult<String> {
         self.problem.to_toml().map_err(|errors| errors::problem("the problem", &errors))
     }
 
-    /// What `play` takes: the problem as JSON, or the name of an instance, which may depend on
-    /// horizon and seed.
+    /// The problem as JSON, or the name of an instance, which may depend on horizon and seed.
     fn source(&self) -> PyResult<String> {
         self.instance.clone().map_or_else(|| self.to_json(), Ok)
     }
@@ -317,7 +317,7 @@ impl Problem {
 }
 
 impl Asked {
-    /// As many as there are cores, if nobody says; the answer does not depend on it.
+    /// By default as many as there are cores. The result does not depend on it.
     fn threads(&self) -> NonZeroUsize {
         static CORES: OnceLock<NonZeroUsize> = OnceLock::new();
         let cores = || {

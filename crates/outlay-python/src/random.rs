@@ -41,7 +41,7 @@ const PURPOSES: [(&str, Purpose); 10] = [
 /// --------
 /// >>> from outlay.random import Draws
 /// >>> Draws(1, "completion").uniform(round=1, tasks=2).tolist()
-/// [0.9250777258326593, 0.1953746654964542]
+/// [0.9250777258326593, 0.06893801751033912]
 #[pyclass(frozen, module = "outlay.random")]
 pub(crate) struct Draws {
     draws: EngineDraws,

@@ -15,6 +15,13 @@ use crate::learner::Issuer;
 
 /// An issued round: the spend of each task, and the number with which its outcomes are observed.
 ///
+/// Examples
+/// --------
+/// >>> import outlay
+/// >>> issued = outlay.Learner(outlay.Problem.load("power")).allocate()
+/// >>> issued.round, len(issued.spend)
+/// (1, 5)
+///
 /// See Also
 /// --------
 /// Learner.allocate : Issues the next round.
