@@ -39,5 +39,5 @@ def test_a_notebook_says_what_is_committed(name):
     pytest.importorskip("nbclient")
     committed = nbformat.read(NOTEBOOKS / name, as_version=4)
     found = said(runner().executed(NOTEBOOKS / name))
-    assert "a picture" in found and len(found) > 4
+    assert "a picture" in found and len(found) >= 3
     assert found == said(committed)
