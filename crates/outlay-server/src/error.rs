@@ -24,6 +24,8 @@ pub enum ErrorCode {
     NoCampaign,
     /// No such round.
     NoRound,
+    /// The round was replaced by its counts.
+    RoundCompacted,
     /// No such token.
     NoToken,
     /// No such path.
@@ -40,6 +42,8 @@ pub enum ErrorCode {
     CampaignPaused,
     /// The campaign is closed.
     CampaignClosed,
+    /// The campaign is not closed.
+    CampaignNotClosed,
     /// The horizon is reached.
     HorizonExhausted,
     /// Too many rounds wait for outcomes.
@@ -66,7 +70,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// All of them, for the docs and for tests.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 31] = [
         Self::BadRequest,
         Self::BadParameter,
         Self::BadProblem,
@@ -77,6 +81,7 @@ impl ErrorCode {
         Self::Forbidden,
         Self::NoCampaign,
         Self::NoRound,
+        Self::RoundCompacted,
         Self::NoToken,
         Self::NoRoute,
         Self::WrongMethod,
@@ -85,6 +90,7 @@ impl ErrorCode {
         Self::VersionMoved,
         Self::CampaignPaused,
         Self::CampaignClosed,
+        Self::CampaignNotClosed,
         Self::HorizonExhausted,
         Self::TooManyOpenRounds,
         Self::TooManyRequests,
@@ -178,6 +184,13 @@ impl ErrorCode {
                 "The campaign has not issued this round.",
                 "Report outcomes of issued rounds; GET …/rounds lists them.",
             ),
+            Self::RoundCompacted => info(
+                "round-compacted",
+                410,
+                "The round is too old",
+                "The round expired longer ago than the service keeps rounds. Its outcomes still count, but it can no longer be reported or corrected.",
+                "Report outcomes earlier, or start the service with a larger --retain.",
+            ),
             Self::NoToken => info(
                 "no-token",
                 404,
@@ -233,6 +246,13 @@ impl ErrorCode {
                 "The campaign is closed",
                 "The campaign has ended. It issues no rounds, and accepts reports for one week.",
                 "Create a new campaign.",
+            ),
+            Self::CampaignNotClosed => info(
+                "campaign-not-closed",
+                409,
+                "The campaign is not closed",
+                "Only a closed campaign is deleted, so that none is deleted by mistake while it is in use.",
+                "Close it first with PATCH, or delete it with ?force=true.",
             ),
             Self::HorizonExhausted => info(
                 "horizon-exhausted",

@@ -757,3 +757,66 @@ async fn campaigns_with_earlier_names_of_learners_continue() {
     let options = SqliteOptions { any_file_system: true, ..SqliteOptions::default() };
     renamed_learners_continue(Arc::new(SqliteStore::open(place.path(), &options).unwrap())).await;
 }
+
+/// Old rounds are compacted between two asks, with a restart: every learner that is compacted at
+/// all decides the same as without, and those that need every round keep them.
+#[tokio::test]
+async fn compaction_changes_no_decision() {
+    for entry in LEARNERS.iter() {
+        for guards in [None, Some(Guards { max_change: Some(0.5), ..Guards::default() })] {
+            let new = NewCampaign { guards, expiry_seconds: Some(60), ..request(entry.name) };
+            let (mut plain, mut compacted) =
+                (World::new(Limits::default()), World::new(Limits::default()));
+            if plain.service.create("c", new.clone(), "").await.is_err() {
+                continue;
+            }
+            compacted.service.create("c", new, "").await.unwrap();
+            let is_count_based =
+                entry.name.parse::<outlay::learner::LearnerSpec>().unwrap().is_count_based();
+            for turn in 0..30_u64 {
+                for world in [&plain, &compacted] {
+                    world.clock.set(NOW + 100_000 * turn as i64);
+                }
+                let without = if turn % 4 == 1 { vec!["web".to_owned()] } else { Vec::new() };
+                let ask = Ask { without, ..Ask::default() };
+                let one = plain.service.ask("c", ask.clone(), None, "").await.unwrap();
+                let other = compacted.service.ask("c", ask, None, "").await.unwrap();
+                assert_eq!(spends(&one), spends(&other), "{} at {turn}", entry.name);
+                let task = one.tasks[turn as usize % one.tasks.len()].task.clone();
+                let reward = 0.1 * (turn % 7) as f64;
+                let result = TaskResult { task, completed: turn % 3 > 0, reward: None };
+                let reward = result.completed.then_some(reward);
+                let result = TaskResult { reward, ..result };
+                plain.tell(one.rounds[0], vec![result.clone()]).await.unwrap();
+                compacted.tell(other.rounds[0], vec![result]).await.unwrap();
+                if turn % 5 == 4 {
+                    let retain = std::time::Duration::from_secs(60);
+                    let report = compacted.service.sweep(retain, false, retain).await.unwrap();
+                    assert_eq!(report.kept.is_empty(), is_count_based, "{}", entry.name);
+                    assert_eq!(report.rounds > 0, is_count_based, "{} {report:?}", entry.name);
+                    plain.restart();
+                    compacted.restart();
+                }
+            }
+            assert_eq!(plain.store.standing("c").unwrap(), compacted.store.standing("c").unwrap());
+            assert_eq!(compacted.store.verify().unwrap().faults, Vec::<String>::new());
+        }
+    }
+}
+
+/// A tell that was checked before its campaign was deleted and begun again is not taken by the new
+/// one.
+#[tokio::test]
+async fn what_is_late_is_not_taken_by_a_new_campaign_of_the_same_id() {
+    let world = World::with("kl-ucb-plus").await;
+    let asked = world.ask().await;
+    let task = asked.tasks[0].task.clone();
+    let result = TaskResult { task, completed: false, reward: None };
+    world.service.delete("c", 1, true, "").await.unwrap();
+    let late = world.tell(asked.rounds[0], vec![result.clone()]).await.unwrap_err();
+    assert_eq!(late.code, ErrorCode::NoCampaign);
+    world.service.create("c", request("kl-ucb-plus"), "").await.unwrap();
+    let late = world.tell(asked.rounds[0], vec![result]).await.unwrap_err();
+    assert_eq!(late.code, ErrorCode::NoRound);
+    assert_eq!(world.ask().await.rounds, [1]);
+}

@@ -4,6 +4,8 @@ mod allocate;
 #[cfg(feature = "serve")]
 mod backup;
 mod bound;
+#[cfg(feature = "serve")]
+mod campaign;
 mod check;
 mod csv;
 #[cfg(feature = "serve")]
@@ -13,6 +15,8 @@ mod evaluate;
 mod export;
 mod fit;
 mod frontier;
+#[cfg(feature = "serve")]
+mod gc;
 #[cfg(feature = "serve")]
 mod import;
 mod new;
@@ -40,6 +44,8 @@ pub(crate) use allocate::AllocateArgs;
 #[cfg(feature = "serve")]
 pub(crate) use backup::BackupArgs;
 pub(crate) use bound::BoundArgs;
+#[cfg(feature = "serve")]
+pub(crate) use campaign::{CampaignArgs, CampaignCommand, CampaignDeleteArgs};
 pub(crate) use check::CheckArgs;
 #[cfg(feature = "serve")]
 pub(crate) use demo::DemoArgs;
@@ -48,6 +54,8 @@ pub(crate) use evaluate::EvaluateArgs;
 pub(crate) use export::ExportArgs;
 pub(crate) use fit::{FamilyChoice, FitArgs};
 pub(crate) use frontier::FrontierArgs;
+#[cfg(feature = "serve")]
+pub(crate) use gc::GcArgs;
 #[cfg(feature = "serve")]
 pub(crate) use import::ImportArgs;
 pub(crate) use new::NewArgs;
@@ -65,7 +73,7 @@ pub(crate) use status::StatusArgs;
 pub(crate) use store::{ExistingStoreArgs, StoreArgs};
 pub(crate) use tell::TellArgs;
 #[cfg(feature = "serve")]
-pub(crate) use token::{TokenArgs, TokenCommand, TokenCreateArgs, TokenStoreArgs};
+pub(crate) use token::{TokenArgs, TokenCommand, TokenCreateArgs, TokenStoreArgs, seconds};
 pub(crate) use undo::UndoArgs;
 #[cfg(feature = "serve")]
 pub(crate) use verify::VerifyArgs;
@@ -167,10 +175,20 @@ pub(crate) enum Command {
     /// Exit code 1 if they differ or if the file is damaged.
     #[cfg(feature = "serve")]
     Verify(VerifyArgs),
+    /// Free space in a store: replace old rounds by their counts, and remove deleted campaigns
+    ///
+    /// The counts, and so the next splits, stay the same. The file of a service that is not
+    /// running is also rewritten without free pages.
+    #[cfg(feature = "serve")]
+    Gc(GcArgs),
+    /// Delete a campaign of a service
+    #[cfg(feature = "serve")]
+    Campaign(CampaignArgs),
     /// A command of the service, in a program without it
     #[cfg(not(feature = "serve"))]
     #[command(name = "serve", hide = true, disable_help_flag = true)]
     #[command(aliases = ["token", "demo", "backup", "restore", "export", "import", "verify"])]
+    #[command(aliases = ["gc", "campaign"])]
     Service {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         ignored: Vec<std::ffi::OsString>,

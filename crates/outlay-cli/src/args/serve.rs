@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use outlay_server::http::PathPrefix;
 use serde::{Deserialize, Serialize};
 
-use super::StoreArgs;
+use super::{StoreArgs, seconds};
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
@@ -53,6 +53,11 @@ pub(crate) struct ServeArgs {
     /// Largest number of campaigns [default: 10000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) campaigns: Option<u32>,
+
+    /// Replace rounds that expired longer ago than this by their counts, in the background: 90d,
+    /// 12h [default: keep all rounds]
+    #[arg(long, value_name = "TIME", value_parser = retention)]
+    pub(crate) retain: Option<String>,
 
     /// Set a limit, such as open_rounds=50000 or request_timeout=30s; may be repeated
     /// (`--print-config` lists all limits)
@@ -120,4 +125,9 @@ pub(crate) enum LogFormat {
     Text,
     /// One JSON object per line
     Json,
+}
+
+/// Checks how long rounds are kept.
+fn retention(text: &str) -> Result<String, String> {
+    seconds(text).map(|_| text.to_owned())
 }

@@ -117,7 +117,7 @@ impl ScopeChoice {
 }
 
 /// Parses a duration such as `90d`, `12h`, `30m` or `45s` into seconds.
-fn seconds(text: &str) -> Result<u64, String> {
+pub(crate) fn seconds(text: &str) -> Result<u64, String> {
     let wrong = || "must be a whole number followed by s, m, h or d, such as 90d".to_owned();
     let unit = match text.chars().last() {
         Some('s') => 1,

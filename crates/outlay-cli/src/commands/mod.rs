@@ -4,6 +4,8 @@ mod allocate;
 #[cfg(feature = "serve")]
 mod backup;
 mod bound;
+#[cfg(feature = "serve")]
+mod campaign;
 mod check;
 #[cfg(feature = "serve")]
 mod demo;
@@ -12,6 +14,8 @@ mod evaluate;
 mod export;
 mod fit;
 mod frontier;
+#[cfg(feature = "serve")]
+mod gc;
 #[cfg(feature = "serve")]
 mod import;
 mod new;
@@ -68,6 +72,10 @@ pub(crate) fn run(command: &Command, quiet: bool) -> Result<CommandOutput, Failu
         Command::Import(args) => import::run(args),
         #[cfg(feature = "serve")]
         Command::Verify(args) => verify::run(args),
+        #[cfg(feature = "serve")]
+        Command::Gc(args) => gc::run(args),
+        #[cfg(feature = "serve")]
+        Command::Campaign(args) => campaign::run(args),
         #[cfg(not(feature = "serve"))]
         Command::Service { .. } => Err(Failure(
             "this program was built without the service; build it without --no-default-features, \

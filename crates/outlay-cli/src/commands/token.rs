@@ -1,23 +1,18 @@
 //! `outlay token`: creates, lists and revokes tokens in a store or through a running service.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use outlay_server::clock::{Clock, SystemClock};
-use outlay_server::http::{NewToken, ProblemDetails, TokenInfo, TokenList, TokenMade};
+use outlay_server::http::{NewToken, TokenInfo, TokenList, TokenMade};
 use outlay_server::store::{Command, Done, Refusal, SqliteStore, Store, TokenRevocation};
 use outlay_server::tokens;
-use serde::de::DeserializeOwned;
 
 use crate::args::{TokenArgs, TokenCommand, TokenCreateArgs, TokenStoreArgs};
 use crate::failure::Failure;
+use crate::input::service::{NO_BODY, Service};
 use crate::input::store;
 use crate::output::table::{Align, Table};
 use crate::output::{CommandOutput, Format, csv, json};
-
-/// Environment variable with the admin token of a running service. A flag would be visible in
-/// process listings.
-const TOKEN_VARIABLE: &str = "OUTLAY_TOKEN";
 
 pub(crate) fn run(arguments: &TokenArgs) -> Result<CommandOutput, Failure> {
     match &arguments.command {
@@ -128,7 +123,7 @@ impl TokenStore {
     fn list(&self) -> Result<Vec<TokenInfo>, Failure> {
         match self {
             Self::Service(service) => {
-                Ok(service.send::<TokenList>("GET", "/v1/tokens", None)?.tokens)
+                Ok(service.send::<TokenList>("GET", "/v1/tokens", NO_BODY)?.tokens)
             }
             Self::Store(store) => {
                 let mut rows = store.tokens()?;
@@ -143,7 +138,7 @@ impl TokenStore {
     fn revoke(&self, id: &str) -> Result<(), Failure> {
         match self {
             Self::Service(service) => {
-                service.send::<TokenInfo>("DELETE", &format!("/v1/tokens/{id}"), None).map(drop)
+                service.send::<TokenInfo>("DELETE", &format!("/v1/tokens/{id}"), NO_BODY).map(drop)
             }
             Self::Store(store) => {
                 let revocation = TokenRevocation { id: id.to_owned(), at: SystemClock.now() };
@@ -163,62 +158,6 @@ fn apply(store: &dyn Store, command: Command) -> Result<Done, Failure> {
         .pop()
         .unwrap_or(Err(Refusal::Token))
         .map_err(|refusal| refused(&refusal))
-}
-
-/// A running service.
-struct Service {
-    url: String,
-    token: Option<String>,
-}
-
-impl Service {
-    const TIMEOUT: Duration = Duration::from_secs(20);
-
-    fn new(url: &str) -> Self {
-        Self {
-            url: url.trim_end_matches('/').to_owned(),
-            token: std::env::var(TOKEN_VARIABLE).ok(),
-        }
-    }
-
-    fn send<T: DeserializeOwned>(
-        &self,
-        method: &str,
-        path: &str,
-        body: Option<&NewToken>,
-    ) -> Result<T, Failure> {
-        let config = ureq::Agent::config_builder()
-            .timeout_global(Some(Self::TIMEOUT))
-            .http_status_as_error(false);
-        let agent: ureq::Agent = config.build().into();
-        let mut request =
-            ureq::http::Request::builder().method(method).uri(format!("{}{path}", self.url));
-        if let Some(token) = &self.token {
-            request = request.header("authorization", format!("Bearer {}", token.trim()));
-        }
-        let cannot =
-            |error: &dyn std::fmt::Display| Failure(format!("cannot reach {}: {error}", self.url));
-        let text = body.map(serde_json::to_string).transpose()?;
-        let answered = match text {
-            Some(text) => agent.run(request.header("content-type", "application/json").body(text)?),
-            None => agent.run(request.body(())?),
-        };
-        let mut answer = answered.map_err(|error| cannot(&error))?;
-        let text = answer.body_mut().read_to_string().map_err(|error| cannot(&error))?;
-        if answer.status().is_success() {
-            return serde_json::from_str(&text).map_err(|error| {
-                Failure(format!("{} did not respond like an outlay service: {error}", self.url))
-            });
-        }
-        match serde_json::from_str::<ProblemDetails>(&text) {
-            Ok(problem) if problem.status == 401 => Err(Failure(format!(
-                "{}: {}; set {TOKEN_VARIABLE} to an admin token",
-                self.url, problem.detail
-            ))),
-            Ok(problem) => Err(Failure(format!("{}: {}", self.url, problem.detail))),
-            Err(_) => Err(Failure(format!("{} responded with {}", self.url, answer.status()))),
-        }
-    }
 }
 
 #[derive(serde::Serialize)]

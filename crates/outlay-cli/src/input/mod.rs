@@ -3,6 +3,8 @@
 pub(crate) mod csv_table;
 mod problem_file;
 pub(crate) mod problem_source;
+#[cfg(feature = "serve")]
+pub(crate) mod service;
 pub(crate) mod spend_plan;
 pub(crate) mod state_file;
 #[cfg(feature = "serve")]

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::ArchiveError;
-use super::line::{AskLine, Contents, FORM, Line};
+use super::line::{AskLine, CheckpointLine, Contents, FORM, Line};
 use crate::store::{CampaignRow, Event, EventKind, Store};
 
 /// Campaigns and events are read in pages of so many: little is held in memory, however much there
@@ -62,6 +62,7 @@ impl Writing<'_> {
         let before = self.contents;
         // Everything that is counted by now must come; what is written from now on may.
         let standing = store.standing(&row.id)?;
+        let checkpoint = store.checkpoint(&row.id)?;
         let told: u64 = standing.tasks.iter().map(|count| count.told).sum();
         let mut after = 0;
         loop {
@@ -69,9 +70,21 @@ impl Writing<'_> {
             let Some(last) = page.last() else { break };
             after = last.seq;
             for event in page {
+                let is_first = event.kind == EventKind::Created;
                 let line = self.event(row, event);
                 self.line(&line)?;
+                if let Some(checkpoint) = checkpoint.clone().filter(|_| is_first) {
+                    let line = CheckpointLine::new(&row.id, checkpoint);
+                    line.count(&mut self.contents);
+                    self.line(&Line::Checkpoint(line))?;
+                }
             }
+        }
+        if store.checkpoint(&row.id)? != checkpoint {
+            return Err(ArchiveError(format!(
+                "campaign {}: rounds were compacted during the export; run it again",
+                row.id
+            )));
         }
         let (rounds, items) =
             (self.contents.rounds - before.rounds, self.contents.items - before.items);

@@ -148,6 +148,13 @@ impl Reading<'_> {
                 self.tasks.insert(id.clone(), *tasks);
                 (self.version, self.campaign) = (1, id.clone());
             }
+            Line::Checkpoint(checkpoint) => {
+                let tasks = self.tasks.get(checkpoint.campaign()).copied();
+                if tasks.is_some_and(|tasks| tasks as usize != checkpoint.tasks()) {
+                    return Err(wrong(place, "it does not have one count for each task"));
+                }
+                checkpoint.count(found);
+            }
             Line::Ask(ask) => found.rounds += ask.count(),
             Line::Tell { items, .. } => found.items += items.len() as u64,
             Line::Correction { .. } => found.corrections += 1,
@@ -195,6 +202,8 @@ fn reason(refusal: &Refusal) -> &'static str {
         Refusal::NoCampaign => "its campaign has not begun",
         Refusal::OtherCampaign => "another campaign has this id",
         Refusal::Closed => "the campaign is closed",
+        Refusal::NotClosed => "the campaign is not closed",
+        Refusal::Compacted => "its round was compacted",
         Refusal::OtherVersion { .. } => "the status does not follow the one before",
         Refusal::BeyondHorizon { .. } => "its rounds are beyond the horizon",
         Refusal::KeyUsed { .. } | Refusal::RoundsTaken => "its rounds were handed out before",

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::store::{
-    Ask, CampaignStatus, Command, Correction, Item, Millis, NewCampaign, Outcome, Split, SplitRow,
-    StatusChange, Tell, TokenRow,
+    Ask, CampaignStatus, Checkpoint, Command, Correction, Item, Millis, NewCampaign, Outcome,
+    RestoredCheckpoint, Split, SplitRow, StatusChange, TaskCount, Tell, TokenRow,
 };
 
 /// The form of exports that this program writes. It reads earlier ones as well: the first knew
-/// nothing of a token's uses.
-pub(super) const FORM: u32 = 2;
+/// nothing of a token's uses, the second nothing of checkpoints.
+pub(super) const FORM: u32 = 3;
 
 /// How much an export holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -49,6 +49,7 @@ pub(super) enum Line {
         by: String,
         spec: String,
     },
+    Checkpoint(CheckpointLine),
     Status {
         campaign: String,
         at: Millis,
@@ -94,6 +95,59 @@ pub(super) struct TokenLine {
     revoked_at: Option<Millis>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     last_used_at: Option<Millis>,
+}
+
+/// The counts of rounds that were compacted. It follows the line of its campaign.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CheckpointLine {
+    campaign: String,
+    end: u64,
+    rounds: u64,
+    version: u64,
+    late: u64,
+    at: Millis,
+    /// Outcomes, successes, sum of rewards and successes that were expected, of each task.
+    tasks: Vec<(u64, u64, u64, u64)>,
+}
+
+impl CheckpointLine {
+    pub(super) fn new(campaign: &str, checkpoint: Checkpoint) -> Self {
+        let Checkpoint { end, rounds, version, late, tasks, at } = checkpoint;
+        let numbers =
+            |count: TaskCount| (count.told, count.completions, count.reward_sum, count.expected);
+        let tasks = tasks.into_iter().map(numbers).collect();
+        Self { campaign: campaign.to_owned(), end, rounds, version, late, at, tasks }
+    }
+
+    /// Adds what it holds.
+    pub(super) fn count(&self, contents: &mut Contents) {
+        let outcomes: u64 = self.tasks.iter().map(|(told, ..)| *told).sum();
+        contents.rounds += self.rounds;
+        contents.items += outcomes;
+        contents.corrections += self.version.saturating_sub(outcomes);
+    }
+
+    pub(super) fn campaign(&self) -> &str {
+        &self.campaign
+    }
+
+    pub(super) fn tasks(&self) -> usize {
+        self.tasks.len()
+    }
+
+    fn command(self) -> Command {
+        let Self { campaign, end, rounds, version, late, at, tasks } = self;
+        let count = |(told, completions, reward_sum, expected)| TaskCount {
+            told,
+            completions,
+            reward_sum,
+            expected,
+        };
+        let tasks = tasks.into_iter().map(count).collect();
+        let checkpoint = Checkpoint { end, rounds, version, late, tasks, at };
+        Command::Restore(RestoredCheckpoint { campaign, checkpoint })
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -242,6 +296,7 @@ impl Line {
         Some(match self {
             Self::Export { .. } | Self::End(_) => return None,
             Self::Token(token) => Command::AddToken(token.row()?),
+            Self::Checkpoint(checkpoint) => checkpoint.command(),
             Self::Campaign { id, tasks, at, by, spec } => {
                 Command::Create(NewCampaign { id, spec, tasks, at, token: by })
             }

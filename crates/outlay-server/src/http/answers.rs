@@ -80,6 +80,12 @@ impl Answers {
         Ok(Writer { answers: self, background, campaign, _permit: permit })
     }
 
+    /// Waits for room for so many bytes of an answer.
+    pub(crate) async fn room(&self, bytes: usize) -> Result<OwnedSemaphorePermit, ErrorResponse> {
+        let size = bytes.div_ceil(UNIT).min(BUDGET);
+        self.acquire(&self.kibibytes, u32::try_from(size).unwrap_or(0)).await
+    }
+
     async fn acquire(
         &self,
         of: &Arc<Semaphore>,

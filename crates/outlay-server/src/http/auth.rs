@@ -98,6 +98,13 @@ fn operation(method: &str, described: &serde_json::Value) -> Option<Operation> {
     Some(Operation { method, scope, media })
 }
 
+/// Whether the token of a request that was admitted is still good.
+pub(crate) fn is_still_admitted(app: &App, headers: &HeaderMap) -> bool {
+    let now = app.service.clock().now();
+    app.tokens.is_open()
+        || bearer(headers).is_some_and(|token| app.tokens.admit(token, now).is_ok())
+}
+
 /// The caller, if the request may do what it asks for.
 pub(crate) async fn authorize(
     app: &App,

@@ -26,6 +26,7 @@ mod write_timeout;
 pub use access_log::{RequestObserver, RequestSummary};
 pub use error::{Fault, ProblemDetails};
 pub use handlers::allocate::{AllocateAnswer, AllocateRequest, AllocatedTask};
+pub use handlers::compactions::CompactionRequest;
 pub use handlers::feedback::{BulkTold, RefusedLine};
 pub use handlers::tokens::{NewToken, ScopeWord, TokenInfo, TokenList, TokenMade};
 pub use prefix::PathPrefix;
@@ -47,6 +48,7 @@ use access_log::{PlainHttpWarning, RefusalLog};
 use answers::{Answers, Writer};
 use connection_limit::ConnectionLimit;
 use error::ErrorResponse;
+use handlers::event_stream::EventStreams;
 use rate_limit::RateLimit;
 
 /// What all handlers share.
@@ -62,6 +64,7 @@ pub(crate) struct App {
     pub(crate) is_closing: AtomicBool,
     pub(crate) answers: Answers,
     pub(crate) prefix: PathPrefix,
+    pub(crate) event_streams: EventStreams,
     rates: RateLimit,
     refusals: RefusalLog,
     access_log: bool,
@@ -79,7 +82,8 @@ impl App {
         metrics: Metrics,
         settings: &Settings,
     ) -> Self {
-        let connections = ConnectionLimit::new(service.limits().connections);
+        let most = service.limits().connections;
+        let connections = ConnectionLimit::new(most);
         let rates = RateLimit::new(service.limits().requests_per_second);
         let answers = Answers::new(metrics.shed(Shed::Answers));
         Self {
@@ -91,6 +95,7 @@ impl App {
             is_closing: AtomicBool::new(false),
             answers,
             prefix: settings.prefix.clone(),
+            event_streams: EventStreams::new(most),
             rates,
             refusals: RefusalLog::default(),
             access_log: settings.access_log,

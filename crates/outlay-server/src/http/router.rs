@@ -8,7 +8,7 @@ use axum::middleware::{from_fn_with_state, map_request};
 use axum::routing::get;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
-use tower_http::compression::predicate::SizeAbove;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 use tower_http::request_id::{PropagateRequestIdLayer, SetRequestIdLayer};
 use tower_http::timeout::TimeoutLayer;
 use utoipa::OpenApi;
@@ -21,7 +21,8 @@ use super::App;
 use super::auth::{RouteTable, SCHEME};
 use super::error::{ErrorResponse, Fault, ProblemDetails};
 use super::handlers::{
-    allocate, campaigns, dashboard, feedback, health, problem_types, rounds, tokens,
+    allocate, campaigns, compactions, dashboard, event_stream, feedback, health, problem_types,
+    rounds, tokens,
 };
 use super::middleware::{
     MakeId, REQUEST_ID, RouterState, drop_bad_request_id, observe, panicked, receive,
@@ -49,9 +50,11 @@ type Routes = OpenApiRouter<Arc<App>>;
 fn campaign_routes() -> Routes {
     OpenApiRouter::new()
         .routes(routes!(campaigns::list))
-        .routes(routes!(campaigns::get, campaigns::put, campaigns::patch))
+        .routes(routes!(campaigns::get, campaigns::put, campaigns::patch, campaigns::delete))
         .routes(routes!(campaigns::curves))
         .routes(routes!(campaigns::events))
+        .routes(routes!(event_stream::get))
+        .routes(routes!(compactions::post))
         .routes(routes!(rounds::list, rounds::post))
         .routes(routes!(feedback::put))
         .routes(routes!(feedback::bulk))
@@ -146,7 +149,9 @@ fn with_middleware(
     otherwise: fn() -> ErrorResponse,
 ) -> Router {
     let state = RouterState { app: Arc::clone(&app), routes: Arc::new(table), otherwise };
-    let gzip = CompressionLayer::new().gzip(true).compress_when(SizeAbove::new(COMPRESSED_FROM));
+    // A compressed stream of events would keep them back until there are many.
+    let compressed = SizeAbove::new(COMPRESSED_FROM).and(NotForContentType::SSE);
+    let gzip = CompressionLayer::new().gzip(true).compress_when(compressed);
     // What is under way when the time is over is finished all the same, see `CampaignService`.
     let timeout = TimeoutLayer::with_status_code(
         StatusCode::SERVICE_UNAVAILABLE,

@@ -14,7 +14,7 @@ use super::write_queue::Waiting;
 use super::{CampaignService, busy, check_amount, not_written, only, unexpected, views};
 use crate::error::{ApiError, ErrorCode};
 use crate::shapes::{self, Rounds};
-use crate::store::{Ask, CampaignStatus, Command, Key, Millis, Refusal, SplitRow};
+use crate::store::{Ask, CampaignStatus, Command, Key, Millis, Refusal, SplitRow, Store};
 
 /// How long an idempotency key is kept.
 const KEY_LIFETIME: Millis = 24 * 3600 * 1000;
@@ -82,6 +82,7 @@ impl CampaignService {
     ) -> Result<Rounds, ApiError> {
         let (row, waiting) = self.decide(cached, request, key.as_ref(), token).await?;
         let answer = waiting.answer().await.map_err(|trouble| not_written(&trouble))?;
+        self.notice_deletion(Some(cached), &answer).await?;
         match only(answer)? {
             Ok(_) => self.show_rounds(cached, row).await,
             // Another replica was faster with the same key.
@@ -178,14 +179,23 @@ impl CampaignService {
         if let Some(row) = known {
             return Ok(row);
         }
-        let row = self.read(&cached.id, move |store, id| store.split(&id, round)).await?;
+        let find = move |store: &dyn Store, id: String| {
+            let Some(row) = store.split(&id, round)? else {
+                let checkpoint = store.checkpoint(&id)?;
+                return Ok(Err(checkpoint.is_some_and(|checkpoint| round < checkpoint.end)));
+            };
+            Ok(Ok(row))
+        };
         let never = || {
             ApiError::new(
                 ErrorCode::NoRound,
                 format!("round {round} of campaign {} was never handed out", cached.id),
             )
         };
-        let row = Arc::new(row.ok_or_else(never)?);
+        let row = self.read(&cached.id, find).await?.map_err(|is_compacted| {
+            if is_compacted { round_compacted(&cached.id, round) } else { never() }
+        })?;
+        let row = Arc::new(row);
         cached.state().rounds.remember(&row);
         Ok(row)
     }
@@ -419,6 +429,12 @@ fn request(cached: &CachedCampaign, ask: &shapes::Ask, most: u32) -> Result<AskR
         return Err(ApiError::new(ErrorCode::BadRound, detail).at("/without"));
     }
     Ok(AskRequest { count, budget, available })
+}
+
+/// The round was replaced by its counts.
+pub(super) fn round_compacted(id: &str, round: u64) -> ApiError {
+    let detail = format!("round {round} of campaign {id} is too old: only its counts are kept");
+    ApiError::new(ErrorCode::RoundCompacted, detail)
 }
 
 fn exhausted(handed_out: u64, horizon: u64, count: u64) -> ApiError {

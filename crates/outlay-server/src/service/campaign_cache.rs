@@ -34,10 +34,14 @@ pub(super) struct CachedCampaign {
     pub(super) solve_time: SolveTime,
     /// The planner must be made again from the store: what it learnt from was corrected.
     is_outdated: Arc<AtomicBool>,
+    /// The campaign was deleted: nothing of it is written any more.
+    is_deleted: Arc<AtomicBool>,
     /// Held for writing while the counts are read, and for reading from before a transaction until
     /// the memory has followed it: what is committed and not yet followed would be in the counts
     /// that are read, and be added to them once more.
     reading: RwLock<()>,
+    /// Counts what was written here, for those who wait for events.
+    changes: tokio::sync::watch::Sender<u64>,
     /// Held by the one request that reads the counts again; the others wait for it.
     refreshing: tokio::sync::Mutex<()>,
 }
@@ -68,6 +72,7 @@ pub(super) struct State {
     /// Counts are not all that the learner learns from.
     learns_from_order: bool,
     is_outdated: Arc<AtomicBool>,
+    is_deleted: Arc<AtomicBool>,
 }
 
 /// What the planner has not learnt yet.
@@ -111,6 +116,7 @@ impl CachedCampaign {
         let learns_from_order = !spec.learner.is_count_based();
         let is_outdated = Arc::new(AtomicBool::new(false));
         let outdated = Arc::clone(&is_outdated);
+        let is_deleted = Arc::new(AtomicBool::new(false));
         let state = State {
             row,
             standing,
@@ -124,6 +130,7 @@ impl CachedCampaign {
             on_their_way: 0,
             learns_from_order,
             is_outdated: outdated,
+            is_deleted: Arc::clone(&is_deleted),
         };
         Ok(Self {
             id,
@@ -133,7 +140,9 @@ impl CachedCampaign {
             solve_time: SolveTime::expected(&spec.problem),
             spec,
             is_outdated,
+            is_deleted,
             reading: RwLock::default(),
+            changes: tokio::sync::watch::Sender::new(0),
             refreshing: tokio::sync::Mutex::default(),
         })
     }
@@ -141,6 +150,31 @@ impl CachedCampaign {
     /// Whether the planner must be made again, to be asked without waiting for the state.
     pub(super) fn is_outdated(&self) -> bool {
         self.is_outdated.load(Ordering::Acquire)
+    }
+
+    /// Says when something was written here.
+    pub(super) fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// Something was written.
+    pub(super) fn note_change(&self) {
+        if self.changes.receiver_count() > 0 {
+            self.changes.send_modify(|count| *count += 1);
+        }
+    }
+
+    /// Whether the campaign was deleted.
+    pub(super) fn is_deleted(&self) -> bool {
+        self.is_deleted.load(Ordering::Acquire)
+    }
+
+    /// Another process has deleted the campaign. What is on its way to the store is refused there;
+    /// only then may the store look for another campaign of this id.
+    pub(super) fn set_deleted(&self, store: &dyn Store) {
+        self.is_deleted.store(true, Ordering::Release);
+        let _alone = self.reading.write().unwrap_or_else(PoisonError::into_inner);
+        store.forget_campaign(&self.id);
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -167,8 +201,15 @@ impl CachedCampaign {
     pub(super) fn refresh(&self, store: &dyn Store, now: Millis) -> Result<(), StoreError> {
         let _alone = self.reading.write().unwrap_or_else(PoisonError::into_inner);
         let known = self.state().last.as_ref().map_or(0, |last| last.rounds.start);
-        let Some(snapshot) = store.snapshot(&self.id, known)? else { return Ok(()) };
-        let CampaignSnapshot { status, version, changed_at, standing, last_split: last } = snapshot;
+        let created_at = self.state().row.created_at;
+        let snapshot = store.snapshot(&self.id, known)?;
+        let Some(snapshot) = snapshot.filter(|snapshot| snapshot.created_at == created_at) else {
+            self.is_deleted.store(true, Ordering::Release);
+            store.forget_campaign(&self.id);
+            return Ok(());
+        };
+        let CampaignSnapshot { status, version, changed_at, standing, last_split: last, .. } =
+            snapshot;
         let mut state = self.state();
         if version >= state.row.version {
             (state.row.status, state.row.version, state.row.changed_at) =
@@ -228,6 +269,13 @@ impl CachedCampaign {
         if store.is_shared() {
             // What others write belongs among what is written here: nobody writes meanwhile.
             let _alone = self.reading.write().unwrap_or_else(PoisonError::into_inner);
+            let created_at = self.state().row.created_at;
+            if store.campaign(&self.id)?.is_none_or(|row| row.created_at != created_at) {
+                self.is_deleted.store(true, Ordering::Release);
+                store.forget_campaign(&self.id);
+                let what = format!("campaign {} was deleted", self.id);
+                return Err(StoreError { what, is_fatal: false });
+            }
             let (learnt, standing, last) = learnt(store, &self.id, &self.spec)?;
             let mut state = self.state();
             (*planner, state.standing, state.last) = (learnt.planner, standing, last);
@@ -313,6 +361,9 @@ impl State {
             (Command::SetStatus(change), Done::StatusSet { version }) => {
                 (self.row.status, self.row.version, self.row.changed_at) =
                     (change.to, *version, change.at);
+            }
+            (Command::Delete(_), Done::Deleted { .. }) => {
+                self.is_deleted.store(true, Ordering::Release);
             }
             (Command::Ask(ask), Done::Asked) => self.asked(ask),
             (Command::Tell(tell), Done::Told { is_new, is_complete }) => {
@@ -560,7 +611,8 @@ fn replay(
         Ok(())
     })?;
     let mut decided = splits.values().peekable();
-    let mut version = 0;
+    // Rounds that were compacted are older than all events.
+    let mut version = store.checkpoint(id)?.map_or(0, |checkpoint| checkpoint.version);
     let learns = !spec.learner.is_count_based();
     each_event(store, id, page, |event| {
         while let Some(row) = decided.next_if(|row| row.stats_version <= version) {

@@ -59,6 +59,7 @@ pub(super) struct Counters {
     commit_seconds: Buckets<12>,
     batch_commands: Buckets<8>,
     campaigns: AtomicU64,
+    deleted: AtomicU64,
     rounds: AtomicU64,
     outcomes: AtomicU64,
     duplicates: AtomicU64,
@@ -75,6 +76,7 @@ impl Counters {
             ]),
             batch_commands: Buckets::new([1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0, 1024.0]),
             campaigns: AtomicU64::new(0),
+            deleted: AtomicU64::new(0),
             rounds: AtomicU64::new(0),
             outcomes: AtomicU64::new(0),
             duplicates: AtomicU64::new(0),
@@ -90,6 +92,7 @@ impl Counters {
         for (command, answer) in commands.iter().zip(answers) {
             match (command, answer) {
                 (Command::Create(_), Ok(Done::Created)) => add(&self.campaigns, 1),
+                (Command::Delete(_), Ok(_)) => add(&self.deleted, 1),
                 (Command::Ask(ask), Ok(_)) => add(&self.rounds, ask.rounds.end - ask.rounds.start),
                 (Command::Tell(tell), Ok(Done::Told { is_new, .. })) => {
                     let new = is_new.iter().filter(|is_new| **is_new).count() as u64;
@@ -103,9 +106,10 @@ impl Counters {
         }
     }
 
-    /// Campaigns begun.
-    pub(super) fn campaigns(&self) -> u64 {
-        self.campaigns.load(Ordering::Relaxed)
+    /// How many campaigns there are, of those that were there at the start and those begun since.
+    pub(super) fn campaigns(&self, at_start: u64) -> u64 {
+        let begun = self.campaigns.load(Ordering::Relaxed);
+        (at_start + begun).saturating_sub(self.deleted.load(Ordering::Relaxed))
     }
 
     pub(super) fn failed(&self) {

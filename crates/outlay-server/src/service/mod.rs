@@ -8,20 +8,24 @@ mod ask;
 pub(crate) mod background;
 mod batch_queue;
 mod campaign_cache;
+mod event_feed;
 mod fair_queue;
 mod key_locks;
 mod metrics;
 mod open_rounds;
 mod pages;
 mod preview;
+mod retention;
 pub(crate) mod solvers;
 mod spec;
 mod tell;
 mod views;
 mod write_queue;
 
+pub use event_feed::EventFeed;
 pub use metrics::{CampaignMetrics, Histogram, ServiceMetrics};
 pub use pages::CurvePart;
+pub use retention::{KeptCampaign, Sweep, SweepReport, sweep};
 pub(crate) use spec::{check_amount, read_problem};
 pub use views::CampaignTag;
 
@@ -35,13 +39,14 @@ use crate::error::{ApiError, ErrorCode};
 use crate::limits::Limits;
 use crate::shapes::{CampaignChange, CampaignState, NewCampaign};
 use crate::store::{
-    self, CampaignRow, Command, Done, Millis, Refusal, StatusChange, Store, StoreError,
+    self, CampaignRow, Command, Deletion, Done, Millis, Refusal, StatusChange, Store, StoreError,
     TokenRevocation, TokenRow, TokenUse,
 };
 use background::Background;
 use campaign_cache::CachedCampaign;
 use key_locks::KeyLocks;
 use metrics::Counters;
+use retention::Maintenance;
 use solvers::{Lane, QUICK_TASKS, Solvers, WhenAbandoned};
 use spec::CampaignSpec;
 use write_queue::{Answer, GroupCommit, WriteError};
@@ -67,6 +72,7 @@ struct Shared {
     campaigns: RwLock<HashMap<String, Arc<CachedCampaign>>>,
     /// Campaigns that were in the store at the start.
     found: u64,
+    maintenance: Maintenance,
 }
 
 /// Campaign ids are at most this long.
@@ -105,6 +111,7 @@ impl CampaignService {
                 counters,
                 key_locks: Arc::default(),
                 found,
+                maintenance: Maintenance::default(),
             }),
         })
     }
@@ -149,7 +156,7 @@ impl CampaignService {
     ) -> Result<(Arc<CampaignState>, bool), ApiError> {
         check_id(id)?;
         let (spec, request) = self.check_request(request).await?;
-        if self.shared.found + self.shared.counters.campaigns() >= self.limits().campaigns as u64
+        if self.shared.counters.campaigns(self.shared.found) >= self.limits().campaigns as u64
             && self.read(id, |store, id| store.campaign(&id)).await?.is_none()
         {
             let detail = format!(
@@ -219,16 +226,60 @@ impl CampaignService {
         };
         match self.apply(Command::SetStatus(change), Some(&cached)).await? {
             Ok(_) => self.campaign(id).await,
-            Err(Refusal::OtherVersion { version: now }) => {
-                let detail = format!("campaign {id} has version {now} by now, not {version}");
-                Err(ApiError::new(ErrorCode::VersionMoved, detail)
-                    .hint("read the campaign again and decide anew"))
-            }
+            Err(Refusal::OtherVersion { version: now }) => Err(version_moved(id, now, version)),
             Err(Refusal::Closed) => {
                 let detail = format!("campaign {id} is closed, which is final");
                 Err(ApiError::new(ErrorCode::CampaignClosed, detail)
                     .hint("begin a new campaign; to stop for a while, pause it"))
             }
+            Err(refusal) => Err(unexpected(&refusal)),
+        }
+    }
+
+    /// Deletes a campaign for good, if its version is still `version`: its rounds and outcomes are
+    /// removed and its id is free. A campaign that is not closed needs `force`.
+    ///
+    /// # Errors
+    /// If there is none of this id, the version has moved, or the campaign is not closed.
+    pub async fn delete(
+        &self,
+        id: &str,
+        version: u64,
+        force: bool,
+        token: &str,
+    ) -> Result<(), ApiError> {
+        let cached = self.cached(id).await?;
+        let deletion = Deletion {
+            campaign: id.to_owned(),
+            only_if: version,
+            force,
+            at: self.now(),
+            token: token.to_owned(),
+        };
+        match self.apply(Command::Delete(deletion), Some(&cached)).await? {
+            Ok(Done::Deleted { rounds, outcomes }) => {
+                // Where the store is written to at once, the memory may not have followed.
+                let gone = Arc::clone(&cached);
+                self.read(id, move |store, _| {
+                    gone.set_deleted(store);
+                    Ok(())
+                })
+                .await?;
+                self.evict(&cached);
+                self.shared.maintenance.wake();
+                tracing::info!(campaign = id, token, rounds, outcomes, "campaign deleted");
+                Ok(())
+            }
+            Ok(done) => {
+                Err(ApiError::new(ErrorCode::Internal, format!("the store answered {done:?}")))
+            }
+            Err(Refusal::OtherVersion { version: now }) => Err(version_moved(id, now, version)),
+            Err(Refusal::NotClosed) => {
+                let detail = format!("campaign {id} is not closed");
+                Err(ApiError::new(ErrorCode::CampaignNotClosed, detail)
+                    .hint("close it first with PATCH, or add ?force=true"))
+            }
+            Err(Refusal::NoCampaign) => Err(no_campaign(id)),
             Err(refusal) => Err(unexpected(&refusal)),
         }
     }
@@ -294,6 +345,7 @@ impl CampaignService {
     pub async fn drain(&self) -> Result<(), StoreError> {
         let service = self.clone();
         let closed = tokio::task::spawn_blocking(move || {
+            service.shared.maintenance.stop();
             service.shared.queue.drain();
             service.shared.store.close()
         });
@@ -307,7 +359,7 @@ impl CampaignService {
 
     fn in_memory(&self, id: &str) -> Option<Arc<CachedCampaign>> {
         let campaigns = self.shared.campaigns.read().unwrap_or_else(PoisonError::into_inner);
-        campaigns.get(id).map(Arc::clone)
+        campaigns.get(id).filter(|cached| !cached.is_deleted()).map(Arc::clone)
     }
 
     /// The campaign in memory, from the store if it is not there yet.
@@ -332,7 +384,19 @@ impl CampaignService {
             .await?;
         let loaded = Arc::new(loaded.ok_or_else(|| no_campaign(id))?);
         let mut campaigns = self.shared.campaigns.write().unwrap_or_else(PoisonError::into_inner);
-        Ok(Arc::clone(campaigns.entry(id.to_owned()).or_insert(loaded)))
+        let known = campaigns.entry(id.to_owned()).or_insert_with(|| Arc::clone(&loaded));
+        if known.is_deleted() {
+            *known = loaded;
+        }
+        Ok(Arc::clone(known))
+    }
+
+    /// Lets go of a campaign that was deleted.
+    fn evict(&self, cached: &Arc<CachedCampaign>) {
+        let mut campaigns = self.shared.campaigns.write().unwrap_or_else(PoisonError::into_inner);
+        if campaigns.get(&cached.id).is_some_and(|known| Arc::ptr_eq(known, cached)) {
+            campaigns.remove(&cached.id);
+        }
     }
 
     /// The campaign with counts that are recent enough.
@@ -350,6 +414,11 @@ impl CampaignService {
             }
             let (again, now) = (Arc::clone(&cached), self.now());
             self.read(id, move |store, _| again.refresh(store, now)).await?;
+        }
+        if cached.is_deleted() {
+            self.evict(&cached);
+            // There may be another campaign of this id by now.
+            return self.cached(id).await;
         }
         Ok(cached)
     }
@@ -390,7 +459,28 @@ impl CampaignService {
     ) -> Result<Vec<Answer>, ApiError> {
         let waiting =
             self.shared.queue.send(commands, cached).map_err(|trouble| not_written(&trouble))?;
-        waiting.answer().await.map_err(|trouble| not_written(&trouble))
+        let answers = waiting.answer().await.map_err(|trouble| not_written(&trouble))?;
+        self.notice_deletion(cached, &answers).await?;
+        Ok(answers)
+    }
+
+    /// Another process may have deleted the campaign: then the store has refused, and the next
+    /// request looks for it again.
+    async fn notice_deletion(
+        &self,
+        cached: Option<&Arc<CachedCampaign>>,
+        answers: &[Answer],
+    ) -> Result<(), ApiError> {
+        let Some(cached) = cached.filter(|_| answers.contains(&Err(Refusal::NoCampaign))) else {
+            return Ok(());
+        };
+        self.evict(cached);
+        let gone = Arc::clone(cached);
+        self.read(&cached.id, move |store, _| {
+            gone.set_deleted(store);
+            Ok(())
+        })
+        .await
     }
 }
 
@@ -435,6 +525,11 @@ fn no_campaign(id: &str) -> ApiError {
     let shown: String = id.chars().take(60).flat_map(char::escape_debug).collect();
     ApiError::new(ErrorCode::NoCampaign, format!("there is no campaign {shown}"))
         .hint("make it with PUT /v1/campaigns/{id}")
+}
+
+fn version_moved(id: &str, now: u64, version: u64) -> ApiError {
+    let detail = format!("campaign {id} has version {now} by now, not {version}");
+    ApiError::new(ErrorCode::VersionMoved, detail).hint("read the campaign again and decide again")
 }
 
 /// The answer to a single command.

@@ -115,7 +115,7 @@ impl CampaignService {
     /// # Errors
     /// If there is no such campaign.
     pub async fn rounds(&self, id: &str, after: u64, limit: usize) -> Result<RoundList, ApiError> {
-        let (cached, now) = (self.cached(id).await?, self.now());
+        let (cached, now) = (self.fresh(id).await?, self.now());
         let limit = self.page_of(&cached, limit);
         let page = move |store: &dyn Store, id: String| {
             let mut page = store.rounds(&id, after, limit + 1)?;
@@ -136,7 +136,7 @@ impl CampaignService {
     /// # Errors
     /// If there is no such campaign.
     pub async fn events(&self, id: &str, after: u64, limit: usize) -> Result<EventList, ApiError> {
-        let cached = self.cached(id).await?;
+        let cached = self.fresh(id).await?;
         let limit = self.page_of(&cached, limit);
         let page = move |store: &dyn Store, id: String| {
             let mut page = store.events(&id, after, limit + 1)?;
@@ -152,7 +152,7 @@ impl CampaignService {
     /// # Errors
     /// If there is no such campaign or task, or the largest spend is out of range.
     pub async fn curves(&self, id: &str, part: CurvePart) -> Result<CurveList, ApiError> {
-        let cached = self.cached(id).await?;
+        let cached = self.fresh(id).await?;
         let (tasks, up_to) = part.of(&cached.spec.problem)?;
         let points =
             part.points.min(MOST_POINTS).min(self.limits().page_tasks / tasks.len().max(1));

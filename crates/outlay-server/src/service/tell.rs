@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use outlay::feedback::Reward;
 
+use super::ask::round_compacted;
 use super::campaign_cache::CachedCampaign;
 use super::{CampaignService, unexpected, views};
 use crate::error::{ApiError, ErrorCode};
@@ -39,7 +40,7 @@ impl CampaignService {
         let tell = self.checked(&cached, round, &feedback.results, token).await?;
         let is_late = tell.is_late;
         let answer = self.apply(Command::Tell(tell), Some(&cached)).await?;
-        told(&cached, answer, is_late)
+        told(&cached, round, answer, is_late)
     }
 
     /// Takes what came back of many rounds in one transaction, each line by itself.
@@ -62,9 +63,9 @@ impl CampaignService {
             }
             checked.push(self.checked(&cached, line.round, &line.results, token).await.map(
                 |tell| {
-                    let is_late = tell.is_late;
+                    let (round, is_late) = (tell.round, tell.is_late);
                     commands.push(Command::Tell(tell));
-                    is_late
+                    (round, is_late)
                 },
             ));
         }
@@ -74,10 +75,10 @@ impl CampaignService {
             self.apply_all(commands, Some(&cached)).await?
         }
         .into_iter();
-        let mut answer = |is_late| {
+        let mut answer = |(round, is_late)| {
             answers.next().map_or_else(
                 || Err(unexpected(&Refusal::NoCampaign)),
-                |answer| told(&cached, answer, is_late),
+                |answer| told(&cached, round, answer, is_late),
             )
         };
         Ok(checked.into_iter().map(|line| line.and_then(&mut answer)).collect())
@@ -128,6 +129,7 @@ impl CampaignService {
                 Err(ApiError::new(ErrorCode::NothingToCorrect, detail)
                     .hint("report it with PUT …/feedback"))
             }
+            Err(Refusal::Compacted) => Err(round_compacted(id, round)),
             Err(refusal) => Err(unexpected(&refusal)),
         }
     }
@@ -235,6 +237,7 @@ fn outcome(
 
 fn told(
     cached: &CachedCampaign,
+    round: u64,
     answer: Result<Done, Refusal>,
     is_late: bool,
 ) -> Result<Told, ApiError> {
@@ -258,6 +261,7 @@ fn told(
                 .hint("nothing of the report was recorded; POST …/corrections corrects an earlier outcome");
             Err(ApiError { stored: serde_json::to_value(stored).ok().map(Box::new), ..refused })
         }
+        Err(Refusal::Compacted) => Err(round_compacted(&cached.id, round)),
         Err(refusal) => Err(unexpected(&refusal)),
     }
 }

@@ -241,6 +241,10 @@ impl Writer {
         let mut commands = Vec::with_capacity(batch.len());
         let mut jobs = Vec::with_capacity(batch.len());
         for job in batch {
+            if job.cached.as_ref().is_some_and(|cached| cached.is_deleted()) {
+                refuse_deleted(job);
+                continue;
+            }
             jobs.push((commands.len()..commands.len() + job.commands.len(), job.cached, job.reply));
             commands.extend(job.commands);
         }
@@ -261,6 +265,7 @@ impl Writer {
                 let mut state = cached.state();
                 apply_committed(&mut state, &commands[range], &mine);
                 cached.relieve(&mut state);
+                cached.note_change();
             }
             replies.push((reply, mine));
         }
@@ -279,10 +284,12 @@ impl Writer {
         cached: Option<&Arc<CachedCampaign>>,
         state: Option<&mut State>,
     ) -> Result<Vec<Answer>, StoreError> {
-        let answers = self.carry_out(commands);
+        let is_deleted = cached.is_some_and(|cached| cached.is_deleted());
+        let answers = if is_deleted { Ok(deleted(commands)) } else { self.carry_out(commands) };
         if let Some((cached, state)) = cached.zip(state) {
             apply_committed(state, commands, &answers);
             cached.relieve(state);
+            cached.note_change();
         }
         answers
     }
@@ -310,14 +317,33 @@ impl Writer {
 /// Numbers of a split that take as long to write as one count that is changed.
 const NUMBERS_PER_ROW: usize = 32;
 
+/// Costs more than a batch: such a job has one to itself.
+const WHOLE_BATCH: usize = 16_384;
+
 fn size(commands: &[Command]) -> JobSize {
     let rows = |command: &Command| match command {
         Command::Tell(tell) => tell.items.len(),
         Command::Ask(ask) => ask.split.spend.len() / NUMBERS_PER_ROW,
+        // Alone in its batch: what comes after it finds that the campaign is gone.
+        Command::Delete(_) => WHOLE_BATCH,
         _ => 0,
     };
     let cost = commands.iter().map(|command| 1 + rows(command)).sum();
     JobSize { commands: commands.len(), cost }
+}
+
+/// The answers for a campaign that was deleted.
+fn deleted(commands: &[Command]) -> Vec<Answer> {
+    commands.iter().map(|_| Err(Refusal::NoCampaign)).collect()
+}
+
+/// Answers a job for a campaign that was deleted while it waited.
+fn refuse_deleted(job: WriteJob) {
+    let answers = Ok(deleted(&job.commands));
+    if let Some(cached) = &job.cached {
+        apply_committed(&mut cached.state(), &job.commands, &answers);
+    }
+    job.reply.send(answers).ok();
 }
 
 /// The memory of a campaign follows the store.

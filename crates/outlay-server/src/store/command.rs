@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Millis;
-use super::record::{CampaignStatus, Outcome, Split, TokenRow};
+use super::record::{CampaignStatus, Checkpoint, Outcome, Split, TokenRow};
 
 /// One change. Whole or not at all.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +13,10 @@ pub enum Command {
     Create(NewCampaign),
     /// A campaign is paused, opened again or closed.
     SetStatus(StatusChange),
+    /// A campaign is deleted for good.
+    Delete(Deletion),
+    /// A campaign without rounds takes over the checkpoint of another store.
+    Restore(RestoredCheckpoint),
     /// Rounds are handed out.
     Ask(Ask),
     /// Something comes back.
@@ -57,6 +61,49 @@ pub struct StatusChange {
     pub at: Millis,
     /// By whom.
     pub token: String,
+}
+
+/// The deletion of a campaign. Its id is free again at once; its rows are removed by
+/// [`purge`](super::Store::purge).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deletion {
+    /// The campaign.
+    pub campaign: String,
+    /// The version that the client has seen; any other refuses the deletion.
+    pub only_if: u64,
+    /// Whether a campaign that is not closed may be deleted.
+    pub force: bool,
+    /// When.
+    pub at: Millis,
+    /// By whom.
+    pub token: String,
+}
+
+/// A checkpoint that an import brings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestoredCheckpoint {
+    /// The campaign, which has no rounds yet.
+    pub campaign: String,
+    /// Its counts so far.
+    pub checkpoint: Checkpoint,
+}
+
+/// Which rounds to replace by their counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compaction {
+    /// The campaign.
+    pub campaign: String,
+    /// Rounds that expired at this time or before.
+    pub expired_before: Millis,
+    /// Whether to keep the last split in which every task was available, and all after it: guards
+    /// are restored from them.
+    pub keep_last_full: bool,
+    /// The most rounds of one call; at least one split is taken.
+    pub most_rounds: u64,
+    /// Only count the rounds, and change nothing.
+    pub is_dry_run: bool,
+    /// When.
+    pub at: Millis,
 }
 
 /// Rounds handed out with one split.
@@ -171,6 +218,15 @@ pub enum Done {
         /// The new version.
         version: u64,
     },
+    /// The campaign is deleted.
+    Deleted {
+        /// How many rounds it had.
+        rounds: u64,
+        /// How many outcomes.
+        outcomes: u64,
+    },
+    /// The checkpoint is taken over.
+    Restored,
     /// The rounds are handed out.
     Asked,
     /// What came back is counted.
@@ -207,6 +263,10 @@ pub enum Refusal {
     },
     /// The campaign is closed, which is final.
     Closed,
+    /// The campaign is not closed, and the deletion was not forced.
+    NotClosed,
+    /// The round was replaced by its counts: nothing can be reported for it any more.
+    Compacted,
     /// The rounds would be more than the horizon of the campaign has.
     BeyondHorizon {
         /// How many were handed out before.

@@ -5,9 +5,10 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
-    Ask, CampaignRow, CampaignStatus, Command, Correction, Done, Event, EventKind, LOOKED_BACK,
-    Millis, NewCampaign, Outcome, Refusal, RoundRow, SplitRow, Standing, StatusChange, Store,
-    StoreError, TaskCount, Tell, TokenRevocation, TokenRow, TokenUse, UsedKey, Verified,
+    Ask, CampaignRow, CampaignStatus, Checkpoint, Command, Compacted, Compaction, Correction,
+    DeletedCampaign, Deletion, Done, Event, EventKind, LOOKED_BACK, Millis, NewCampaign, Outcome,
+    Refusal, RestoredCheckpoint, RoundRow, SplitRow, Standing, StatusChange, Store, StoreError,
+    StoreSize, TaskCount, Tell, TokenRevocation, TokenRow, TokenUse, UsedKey, Verified,
 };
 
 /// A store that forgets everything when it is dropped.
@@ -21,6 +22,7 @@ struct Kept {
     campaigns: BTreeMap<String, Campaign>,
     keys: BTreeMap<(String, String), (UsedKey, Millis)>,
     tokens: BTreeMap<String, TokenRow>,
+    deleted: Vec<DeletedCampaign>,
     seq: u64,
 }
 
@@ -33,6 +35,7 @@ struct Campaign {
     splits: BTreeMap<u64, SplitRow>,
     told: BTreeMap<(u64, u32), Told>,
     events: Vec<Event>,
+    checkpoint: Option<Checkpoint>,
 }
 
 /// What was told of a task in a round, and what counts by now.
@@ -65,6 +68,8 @@ impl Kept {
         match command {
             Command::Create(new) => self.create(new),
             Command::SetStatus(change) => self.set_status(change),
+            Command::Delete(deletion) => self.delete(deletion),
+            Command::Restore(restored) => self.restore(restored),
             Command::Ask(ask) => self.ask(ask),
             Command::Tell(tell) => self.tell(tell),
             Command::Correct(correction) => self.correct(correction),
@@ -116,6 +121,7 @@ impl Kept {
             splits: BTreeMap::new(),
             told: BTreeMap::new(),
             events: Vec::new(),
+            checkpoint: None,
         };
         self.campaigns.insert(new.id.clone(), campaign);
         self.record(&new.id, new.at, &new.token, EventKind::Created);
@@ -135,6 +141,40 @@ impl Kept {
         let version = campaign.row.version;
         self.record(&change.campaign, change.at, &change.token, EventKind::StatusSet(change.to));
         Ok(Done::StatusSet { version })
+    }
+
+    fn delete(&mut self, deletion: &Deletion) -> Result<Done, Refusal> {
+        let campaign = self.campaigns.get(&deletion.campaign).ok_or(Refusal::NoCampaign)?;
+        if campaign.row.version != deletion.only_if {
+            return Err(Refusal::OtherVersion { version: campaign.row.version });
+        }
+        if campaign.row.status != CampaignStatus::Closed && !deletion.force {
+            return Err(Refusal::NotClosed);
+        }
+        let rounds = campaign.standing.rounds;
+        let outcomes = campaign.standing.tasks.iter().map(|count| count.told).sum();
+        self.campaigns.remove(&deletion.campaign);
+        self.keys.retain(|_, (used, _)| used.campaign != deletion.campaign);
+        self.deleted.push(DeletedCampaign {
+            id: deletion.campaign.clone(),
+            at: deletion.at,
+            token: deletion.token.clone(),
+            rounds,
+            outcomes,
+        });
+        Ok(Done::Deleted { rounds, outcomes })
+    }
+
+    fn restore(&mut self, restored: &RestoredCheckpoint) -> Result<Done, Refusal> {
+        let campaign = self.campaigns.get_mut(&restored.campaign).ok_or(Refusal::NoCampaign)?;
+        let checkpoint = &restored.checkpoint;
+        if campaign.standing.rounds > 0 || campaign.checkpoint.is_some() {
+            return Err(Refusal::RoundsTaken);
+        }
+        campaign.next_round = campaign.next_round.max(checkpoint.end);
+        campaign.standing = checkpoint.standing();
+        campaign.checkpoint = Some(checkpoint.clone());
+        Ok(Done::Restored)
     }
 
     fn ask(&mut self, ask: &Ask) -> Result<Done, Refusal> {
@@ -178,6 +218,9 @@ impl Kept {
 
     fn tell(&mut self, tell: &Tell) -> Result<Done, Refusal> {
         let campaign = self.campaigns.get_mut(&tell.campaign).ok_or(Refusal::NoCampaign)?;
+        if campaign.is_compacted(tell.round) {
+            return Err(Refusal::Compacted);
+        }
         let mut is_new = Vec::with_capacity(tell.items.len());
         for item in &tell.items {
             match campaign.told.get(&(tell.round, item.task)) {
@@ -215,6 +258,9 @@ impl Kept {
 
     fn correct(&mut self, correction: &Correction) -> Result<Done, Refusal> {
         let campaign = self.campaigns.get_mut(&correction.campaign).ok_or(Refusal::NoCampaign)?;
+        if campaign.is_compacted(correction.round) {
+            return Err(Refusal::Compacted);
+        }
         let told = campaign
             .told
             .get_mut(&(correction.round, correction.task))
@@ -238,6 +284,76 @@ impl Kept {
 }
 
 impl Campaign {
+    fn is_compacted(&self, round: u64) -> bool {
+        self.checkpoint.as_ref().is_some_and(|checkpoint| round < checkpoint.end)
+            && self.split(round).is_none()
+    }
+
+    /// The splits to compact, without the last one.
+    fn to_compact(&self, compaction: &Compaction) -> Vec<u64> {
+        let last_full = || {
+            let is_full = |(_, row): &(&u64, &SplitRow)| row.split.available.is_none();
+            self.splits.iter().rev().find(is_full).map_or(0, |(first, _)| *first)
+        };
+        let last = self.splits.keys().next_back().copied().unwrap_or(0);
+        let end = if compaction.keep_last_full { last.min(last_full()) } else { last };
+        let splits = self.splits.range(..end);
+        splits
+            .take_while(|(_, row)| row.expires_at <= compaction.expired_before)
+            .map(|(first, _)| *first)
+            .collect()
+    }
+
+    fn compact(&mut self, compaction: &Compaction) -> Compacted {
+        let firsts = self.to_compact(compaction);
+        let mut compacted = Compacted::default();
+        if compaction.is_dry_run {
+            let rows = firsts.iter().filter_map(|first| self.splits.get(first));
+            let rounds = rows.map(|row| row.rounds.end - row.rounds.start).sum();
+            return Compacted { rounds, is_done: true, ..compacted };
+        }
+        for (place, first) in firsts.iter().enumerate() {
+            if place > 0 && compacted.rounds >= compaction.most_rounds {
+                return compacted;
+            }
+            let Some(row) = self.splits.remove(first) else { continue };
+            self.compact_rounds(&row.rounds, compaction.at, &mut compacted);
+        }
+        compacted.is_done = true;
+        compacted
+    }
+
+    fn compact_rounds(&mut self, rounds: &Range<u64>, at: Millis, compacted: &mut Compacted) {
+        let tasks = self.row.tasks as usize;
+        let checkpoint = self.checkpoint.get_or_insert_with(|| Checkpoint {
+            tasks: vec![TaskCount::default(); tasks],
+            ..Checkpoint::default()
+        });
+        (checkpoint.end, checkpoint.at) = (checkpoint.end.max(rounds.end), at);
+        checkpoint.rounds += rounds.end - rounds.start;
+        compacted.rounds += rounds.end - rounds.start;
+        let later = self.told.split_off(&(rounds.end, 0));
+        let compacting = self.told.split_off(&(rounds.start, 0));
+        self.told.extend(later);
+        for ((_, task), told) in compacting {
+            checkpoint.tasks[task as usize].add(told.counted, told.expected);
+            checkpoint.version += 1;
+            compacted.outcomes += 1;
+        }
+        self.events.retain(|event| match &event.kind {
+            EventKind::Asked(row) => row.rounds != *rounds,
+            EventKind::Told { round, items, is_late } if rounds.contains(round) => {
+                checkpoint.late += if *is_late { items.len() as u64 } else { 0 };
+                false
+            }
+            EventKind::Corrected { round, .. } if rounds.contains(round) => {
+                checkpoint.version += 1;
+                false
+            }
+            _ => true,
+        });
+    }
+
     fn split(&self, round: u64) -> Option<&SplitRow> {
         let (_, split) = self.splits.range(..=round).next_back()?;
         split.rounds.contains(&round).then_some(split)
@@ -272,7 +388,10 @@ impl Campaign {
 
     /// The counts, folded again.
     fn folded(&self) -> Vec<TaskCount> {
-        let mut counts = vec![TaskCount::default(); self.row.tasks as usize];
+        let mut counts = self.checkpoint.as_ref().map_or_else(
+            || vec![TaskCount::default(); self.row.tasks as usize],
+            |checkpoint| checkpoint.tasks.clone(),
+        );
         for ((_, task), told) in &self.told {
             counts[*task as usize].add(told.counted, told.expected);
         }
@@ -372,6 +491,11 @@ impl Store for MemoryStore {
         Ok(self.read(campaign, page).unwrap_or_default())
     }
 
+    fn last_event(&self, campaign: &str) -> Result<u64, StoreError> {
+        let last = |campaign: &Campaign| campaign.events.last().map_or(0, |event| event.seq);
+        Ok(self.read(campaign, last).unwrap_or_default())
+    }
+
     fn used_key(&self, token: &str, key: &str, now: Millis) -> Result<Option<UsedKey>, StoreError> {
         let kept = self.kept();
         let used = kept.keys.get(&(token.to_owned(), key.to_owned()));
@@ -382,13 +506,37 @@ impl Store for MemoryStore {
         Ok(self.kept().tokens.values().cloned().collect())
     }
 
+    fn checkpoint(&self, campaign: &str) -> Result<Option<Checkpoint>, StoreError> {
+        Ok(self.read(campaign, |campaign| campaign.checkpoint.clone()).flatten())
+    }
+
+    fn compact(&self, compaction: &Compaction) -> Result<Compacted, StoreError> {
+        let mut kept = self.kept();
+        let campaign = kept.campaigns.get_mut(&compaction.campaign);
+        let nothing = Compacted { is_done: true, ..Compacted::default() };
+        Ok(campaign.map_or(nothing, |campaign| campaign.compact(compaction)))
+    }
+
+    fn purge(&self, _: usize) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+
+    fn size(&self) -> Result<StoreSize, StoreError> {
+        Ok(StoreSize::default())
+    }
+
+    fn deleted_campaigns(&self, limit: usize) -> Result<Vec<DeletedCampaign>, StoreError> {
+        Ok(self.kept().deleted.iter().rev().take(limit).cloned().collect())
+    }
+
     fn verify(&self) -> Result<Verified, StoreError> {
         let kept = self.kept();
         let mut verified = Verified::default();
         for (id, campaign) in &kept.campaigns {
             verified.campaigns += 1;
             verified.rounds += campaign.standing.rounds;
-            verified.items += campaign.told.len() as u64;
+            let compacted = campaign.checkpoint.as_ref().map_or(0, Checkpoint::outcomes);
+            verified.items += campaign.told.len() as u64 + compacted;
             if campaign.folded() != campaign.standing.tasks {
                 verified
                     .faults

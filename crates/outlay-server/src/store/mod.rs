@@ -16,15 +16,16 @@ mod record;
 mod sqlite;
 
 pub use command::{
-    Ask, Command, Correction, Done, Item, Key, NewCampaign, Refusal, StatusChange, Tell,
-    TokenRevocation, TokenUse,
+    Ask, Command, Compaction, Correction, Deletion, Done, Item, Key, NewCampaign, Refusal,
+    RestoredCheckpoint, StatusChange, Tell, TokenRevocation, TokenUse,
 };
 pub use memory::MemoryStore;
 pub use metrics::{PoolMetrics, StoreMetrics};
 pub use postgres::{PostgresOptions, PostgresStore, Slots};
 pub use record::{
-    CampaignRow, CampaignSnapshot, CampaignStatus, Event, EventKind, Outcome, RoundRow, Split,
-    SplitRow, Standing, TaskCount, TokenRow, UsedKey, Verified,
+    CampaignRow, CampaignSnapshot, CampaignStatus, Checkpoint, Compacted, DeletedCampaign, Event,
+    EventKind, Outcome, RoundRow, Split, SplitRow, Standing, StoreSize, TaskCount, TokenRow,
+    UsedKey, Verified,
 };
 pub(crate) use sqlite::{DATABASE, private_file, private_folder, sync_folder};
 pub use sqlite::{DISK_FULL, SqliteOptions, SqliteStore, StoreMark};
@@ -73,6 +74,12 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// If nothing is known of what was kept.
     fn apply(&self, batch: &[Command]) -> Result<Vec<Result<Done, Refusal>>, StoreError>;
 
+    /// Forgets what it remembers of a campaign that another process has deleted: another campaign
+    /// may have its id by now.
+    fn forget_campaign(&self, id: &str) {
+        let _ = id;
+    }
+
     /// Takes so many round ids, counted from 1, for the process that asks: nobody is ever given the
     /// same ones for rounds that were acknowledged. Ids that are taken and not used leave gaps.
     ///
@@ -112,6 +119,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         Ok(Some(CampaignSnapshot {
             status: row.status,
             version: row.version,
+            created_at: row.created_at,
             changed_at: row.changed_at,
             standing: self.standing(campaign)?,
             last_split,
@@ -144,11 +152,46 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// What happened, in the order of `seq`, after `after`.
     fn events(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<Event>, StoreError>;
 
+    /// The number of the last event of a campaign; 0 if there is none.
+    fn last_event(&self, campaign: &str) -> Result<u64, StoreError>;
+
     /// The rounds that were handed out under an idempotency key, if it is still kept.
     fn used_key(&self, token: &str, key: &str, now: Millis) -> Result<Option<UsedKey>, StoreError>;
 
     /// Every token that was ever made, revoked ones too.
     fn tokens(&self) -> Result<Vec<TokenRow>, StoreError>;
+
+    /// The counts of rounds that were compacted; none if there are none.
+    fn checkpoint(&self, campaign: &str) -> Result<Option<Checkpoint>, StoreError>;
+
+    /// Replaces the oldest rounds by their counts, a bounded number in one transaction: what is
+    /// reported meanwhile does not wait long. The last split always stays. Counts do not change.
+    ///
+    /// # Errors
+    /// If the store cannot be written to; nothing has changed then.
+    fn compact(&self, compaction: &Compaction) -> Result<Compacted, StoreError>;
+
+    /// Removes at most about so many rows of deleted campaigns; returns how many were removed. Zero
+    /// means that none are left.
+    ///
+    /// # Errors
+    /// If the store cannot be written to.
+    fn purge(&self, rows: usize) -> Result<u64, StoreError>;
+
+    /// Returns free space to the file system, a bounded amount per call, where that is possible
+    /// while the store is in use; returns how many bytes. Zero means that there is no more.
+    ///
+    /// # Errors
+    /// If the store cannot be written to.
+    fn release_space(&self) -> Result<u64, StoreError> {
+        Ok(0)
+    }
+
+    /// How large it is.
+    fn size(&self) -> Result<StoreSize, StoreError>;
+
+    /// Campaigns that were deleted, the latest first.
+    fn deleted_campaigns(&self, limit: usize) -> Result<Vec<DeletedCampaign>, StoreError>;
 
     /// Folds all feedback again and compares the counts that are kept with it.
     fn verify(&self) -> Result<Verified, StoreError>;

@@ -46,6 +46,8 @@ pub struct CampaignSnapshot {
     pub status: CampaignStatus,
     /// Counts changes of the status, from 1.
     pub version: u64,
+    /// When it began: another time means another campaign of the same id.
+    pub created_at: Millis,
     /// When its status was set last.
     pub changed_at: Millis,
     /// What it has learnt.
@@ -131,6 +133,14 @@ impl TaskCount {
         self.completions = self.completions + u64::from(to.completed) - u64::from(from.completed);
         self.reward_sum = self.reward_sum + to.reward - from.reward;
     }
+
+    /// Adds the outcomes of another count.
+    pub fn merge(&mut self, other: Self) {
+        self.told += other.told;
+        self.completions += other.completions;
+        self.reward_sum += other.reward_sum;
+        self.expected += other.expected;
+    }
 }
 
 /// What a campaign has learnt, and how far it has come.
@@ -144,6 +154,78 @@ pub struct Standing {
     pub rounds: u64,
     /// Outcomes that came after their round had expired; they count like all others.
     pub late: u64,
+}
+
+/// The counts of rounds that were compacted: their rows are gone. Together with a fold of the rows
+/// that are left it gives the [`Standing`].
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Checkpoint {
+    /// A round below this one that has no split was compacted.
+    pub end: u64,
+    /// How many rounds were.
+    pub rounds: u64,
+    /// Their outcomes and corrections.
+    pub version: u64,
+    /// Outcomes among them that came after their round had expired.
+    pub late: u64,
+    /// One per task.
+    pub tasks: Vec<TaskCount>,
+    /// When rounds were compacted last.
+    pub at: Millis,
+}
+
+impl Checkpoint {
+    /// Outcomes of the rounds that were compacted.
+    #[must_use]
+    pub fn outcomes(&self) -> u64 {
+        self.tasks.iter().map(|count| count.told).sum()
+    }
+
+    /// The standing of a campaign that has no other rounds.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        Standing {
+            tasks: self.tasks.clone(),
+            version: self.version,
+            rounds: self.rounds,
+            late: self.late,
+        }
+    }
+}
+
+/// How much one call has compacted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Compacted {
+    /// Rounds.
+    pub rounds: u64,
+    /// Outcomes.
+    pub outcomes: u64,
+    /// Whether nothing that qualifies is left.
+    pub is_done: bool,
+}
+
+/// The record of a campaign that was deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeletedCampaign {
+    /// The id it had.
+    pub id: String,
+    /// When it was deleted.
+    pub at: Millis,
+    /// By whom: the token's public part, empty without tokens.
+    pub token: String,
+    /// How many rounds it had.
+    pub rounds: u64,
+    /// How many outcomes.
+    pub outcomes: u64,
+}
+
+/// The size of a store on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StoreSize {
+    /// Bytes of its files or tables.
+    pub bytes: u64,
+    /// Bytes among them that are free for new rows.
+    pub free: u64,
 }
 
 /// A round.

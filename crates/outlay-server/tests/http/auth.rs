@@ -30,19 +30,22 @@ enum Needs {
 
 use Needs::{All, Any, Campaign, Nothing};
 
-const TABLE: [(&str, &str, Needs); 20] = [
+const TABLE: [(&str, &str, Needs); 23] = [
     ("get", "/v1/campaigns", All("read")),
     ("put", "/v1/campaigns/{campaign}", Campaign("admin")),
     ("get", "/v1/campaigns/{campaign}", Campaign("read")),
     ("patch", "/v1/campaigns/{campaign}", Campaign("admin")),
+    ("delete", "/v1/campaigns/{campaign}", Campaign("admin")),
     ("get", "/v1/campaigns/{campaign}/curves", Campaign("read")),
     ("get", "/v1/campaigns/{campaign}/events", Campaign("read")),
+    ("get", "/v1/campaigns/{campaign}/events/stream", Campaign("read")),
     ("get", "/v1/campaigns/{campaign}/rounds", Campaign("read")),
     ("post", "/v1/campaigns/{campaign}/rounds", Campaign("decide")),
     ("put", "/v1/campaigns/{campaign}/rounds/{round}/feedback", Campaign("report")),
     ("post", "/v1/campaigns/{campaign}/feedback", Campaign("report")),
     ("post", "/v1/campaigns/{campaign}/rounds/{round}/corrections", Campaign("admin")),
     ("post", "/v1/allocate", Any("decide")),
+    ("post", "/v1/compactions", All("admin")),
     ("get", "/v1/tokens", All("admin")),
     ("post", "/v1/tokens", All("admin")),
     ("delete", "/v1/tokens/{id}", All("admin")),
@@ -161,7 +164,8 @@ fn knock(client: &Client, method: &str, path: &str) -> u16 {
         .replace("{campaign}", "shop")
         .replace("{round}", "1")
         .replace("{id}", "nobody")
-        .replace("{code}", "busy");
+        .replace("{code}", "busy")
+        .replace("/stream", "/stream?max_seconds=1");
     let media = if path.ends_with("{campaign}/feedback") {
         "application/x-ndjson"
     } else {

@@ -3,6 +3,8 @@
 mod api;
 mod auth;
 mod client;
+mod deletion;
+mod event_stream;
 mod hostile;
 mod isolation;
 mod metrics;

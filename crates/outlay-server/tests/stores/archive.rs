@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use outlay_server::archive::{Contents, backup, beside, export, import, restore, survey};
 use outlay_server::store::{
-    CampaignStatus, Command, MemoryStore, PostgresStore, SqliteStore, Store, StoreError,
+    CampaignStatus, Command, MemoryStore, PostgresStore, Refusal, SqliteStore, Store, StoreError,
     TokenRevocation, TokenRow, TokenUse,
 };
 use proptest::prelude::*;
@@ -140,8 +140,8 @@ fn what_is_no_export_is_refused() {
         assert!(!refused(&lines).is_empty());
     }
     assert_eq!(
-        refused(&["{\"line\":\"export\",\"form\":3}"]),
-        "line 1 cannot be imported: it has form 3, and this outlay knows forms up to 2: use a later outlay"
+        refused(&["{\"line\":\"export\",\"form\":4}"]),
+        "line 1 cannot be imported: it has form 4, and this outlay knows forms up to 3: use a later outlay"
     );
     assert_eq!(refused(&[lines[1]]), "line 1 cannot be imported: an export begins otherwise");
     assert!(
@@ -467,5 +467,45 @@ proptest! {
         if import(&second, &mut bytes.as_slice()).is_ok() {
             prop_assert_eq!(second.verify().unwrap().faults, Vec::<String>::new());
         }
+    }
+}
+
+/// Rounds that were compacted are carried as their counts, into every kind of store.
+#[test]
+fn checkpoints_are_exported_and_imported() {
+    let store = MemoryStore::new();
+    let batch = [
+        create("c", 2),
+        ask("c", 1..3, 2),
+        ask("c", 3..4, 2),
+        ask("c", 4..5, 2),
+        tell("c", 1, &[(0, done(5)), (1, FAILED)]),
+        tell("c", 4, &[(0, done(5))]),
+        correct("c", 1, 0, done(6)),
+        set_status("c", CampaignStatus::Paused, 1),
+    ];
+    assert!(store.apply(&batch).unwrap().iter().all(Result::is_ok));
+    let standing = store.standing("c").unwrap();
+    let last = store.last_split("c").unwrap().unwrap().rounds;
+    let compacted = store.compact(&compaction("c", i64::MAX, u64::MAX)).unwrap();
+    assert!(compacted.rounds > 0 && compacted.outcomes > 0, "{compacted:?}");
+    let mut lines = Vec::new();
+    let contents = export(&store, &mut lines).unwrap();
+    assert!(String::from_utf8_lossy(&lines).contains("{\"line\":\"checkpoint\""));
+    let check = |other: &dyn Store| {
+        assert_eq!(import(other, &mut lines.as_slice()).unwrap(), contents);
+        assert_eq!(other.standing("c").unwrap(), standing);
+        assert_eq!(other.checkpoint("c").unwrap(), store.checkpoint("c").unwrap());
+        assert_eq!(other.lease_rounds("c", 1).unwrap().start, last.end);
+        assert_eq!(one(other, tell("c", 1, &[(0, done(1))])), Err(Refusal::Compacted));
+        let mut again = Vec::new();
+        export(other, &mut again).unwrap();
+        assert_eq!(again, lines);
+    };
+    check(&MemoryStore::new());
+    let place = folder();
+    check(&SqliteStore::open(place.path(), &any_file_system()).unwrap());
+    if let Some(database) = Database::new() {
+        check(&database.store());
     }
 }

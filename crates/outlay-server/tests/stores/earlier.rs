@@ -1,5 +1,5 @@
-//! Files of earlier programs: `form-1` was written by a service before tokens had a last use, and
-//! exported by it as well.
+//! Files of earlier programs: `form-1` was written by a service before tokens had a last use,
+//! `form-2` before rounds could be compacted and campaigns deleted. Each was exported as well.
 
 use std::path::Path;
 
@@ -7,14 +7,14 @@ use outlay_server::archive::{backup, export, import, restore};
 use outlay_server::store::{Command, MemoryStore, SqliteStore, Store, TokenUse};
 
 use super::place::{any_file_system, folder};
-use crate::support::commands::one;
+use crate::support::commands::{compaction, delete, one};
 
 const EXPORT: &str = include_str!("form-1/export.ndjson");
 
 fn exported(store: &dyn Store) -> String {
     let mut lines = Vec::new();
     export(store, &mut lines).unwrap();
-    String::from_utf8(lines).unwrap().replacen("\"form\":2", "\"form\":1", 1)
+    String::from_utf8(lines).unwrap().replacen("\"form\":3", "\"form\":1", 1)
 }
 
 /// A folder with a file of the first form.
@@ -63,4 +63,36 @@ fn an_export_of_the_first_form_is_imported() {
     let store = MemoryStore::new();
     import(&store, &mut EXPORT.as_bytes()).unwrap();
     assert_eq!(exported(&store), EXPORT);
+}
+
+const EXPORT_2: &str = include_str!("form-2/export.ndjson");
+
+fn exported_2(store: &dyn Store) -> String {
+    let mut lines = Vec::new();
+    export(store, &mut lines).unwrap();
+    String::from_utf8(lines).unwrap().replacen("\"form\":3", "\"form\":2", 1)
+}
+
+#[test]
+fn a_file_of_the_second_form_is_read_and_goes_on() {
+    let place = folder();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stores/form-2/outlay.db");
+    std::fs::copy(file, place.path().join("outlay.db")).unwrap();
+    let store = SqliteStore::open_to_read(place.path()).unwrap();
+    assert_eq!(exported_2(&store), EXPORT_2);
+    assert_eq!((store.mark().unwrap().form, store.verify().unwrap().faults), (2, Vec::new()));
+    drop(store);
+    let store = SqliteStore::open(place.path(), &any_file_system()).unwrap();
+    assert_eq!((store.mark().unwrap().form, exported_2(&store)), (3, EXPORT_2.to_owned()));
+    // A key that was used before the update is still known, and goes with its campaign.
+    assert!(store.used_key("", "k1", 0).unwrap().is_some());
+    let standing = store.standing("shop").unwrap();
+    assert_eq!(store.compact(&compaction("shop", i64::MAX, 1)).unwrap().rounds, 3);
+    assert_eq!(store.standing("shop").unwrap(), standing);
+    store.vacuum().unwrap();
+    assert_eq!(store.verify().unwrap().faults, Vec::<String>::new());
+    one(&store, delete("shop", 1, true)).unwrap();
+    assert_eq!(store.used_key("", "k1", 0).unwrap(), None);
+    while store.purge(1).unwrap() > 0 {}
+    assert_eq!(store.verify().unwrap().faults, Vec::<String>::new());
 }

@@ -6,7 +6,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use outlay_server::store::{
-    CampaignStatus, Command, Done, Outcome, Refusal, Standing, Store, TaskCount, TokenRevocation,
+    CampaignStatus, Command, Compaction, Done, Outcome, Refusal, Standing, Store, TaskCount,
+    TokenRevocation,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
@@ -68,6 +69,20 @@ enum Step {
         id: u8,
         revokes: bool,
     },
+    /// Everything so far is one batch, and the deletion another.
+    Delete {
+        campaign: usize,
+        is_current: bool,
+        force: bool,
+        purge: bool,
+    },
+    /// The same, and then rounds are replaced by their counts.
+    Compact {
+        campaign: usize,
+        hours: i64,
+        most_rounds: u64,
+        keep_last_full: bool,
+    },
     /// Time goes on, or back.
     Wait {
         hours: i64,
@@ -79,6 +94,8 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     let campaign = 0..2_usize;
+    let delete = (campaign.clone(), prop::bool::weighted(0.8), any::<bool>(), any::<bool>());
+    let compact = (campaign.clone(), 0..30_i64, 1..6_u64, any::<bool>());
     let status = prop_oneof![
         Just(CampaignStatus::Open),
         Just(CampaignStatus::Paused),
@@ -96,6 +113,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (campaign.clone(), status, any::<bool>()).prop_map(|(campaign, to, is_current)| Step::Status { campaign, to, is_current }),
         1 => (campaign, any::<bool>()).prop_map(|(campaign, is_same)| Step::Create { campaign, is_same }),
         1 => (0..3_u8, any::<bool>()).prop_map(|(id, revokes)| Step::Token { id, revokes }),
+        1 => delete.prop_map(|(campaign, is_current, force, purge)| Step::Delete { campaign, is_current, force, purge }),
+        3 => compact.prop_map(|(campaign, hours, most_rounds, keep_last_full)| Step::Compact { campaign, hours, most_rounds, keep_last_full }),
         1 => (-30..60_i64).prop_map(|hours| Step::Wait { hours }),
         5 => Just(Step::Commit),
         1 => Just(Step::Reopen),
@@ -111,8 +130,8 @@ struct Model {
     tokens: BTreeMap<String, Option<i64>>,
 }
 
-/// The digest of a request, its rounds, until when.
-type Used = ([u8; 32], Range<u64>, i64);
+/// The digest of a request, its rounds, until when, for which campaign.
+type Used = ([u8; 32], Range<u64>, i64, String);
 
 #[derive(Debug, Default)]
 struct Campaign {
@@ -126,9 +145,60 @@ struct Campaign {
     late: u64,
     corrections: u64,
     events: u64,
+    /// Whether all tasks are there, of each split by its rounds.
+    splits: BTreeMap<(u64, u64), bool>,
+    /// Events, late outcomes and corrections of each round.
+    of_round: BTreeMap<u64, [u64; 3]>,
+    /// What was compacted, and up to which round.
+    compacted: Standing,
+    compacted_end: u64,
 }
 
 impl Campaign {
+    fn is_compacted(&self, round: u64) -> bool {
+        round < self.compacted_end && !self.rounds.contains_key(&round)
+    }
+
+    /// Rounds and outcomes that are compacted, and whether that is all.
+    fn compact(&mut self, compaction: &Compaction) -> (u64, u64, bool) {
+        let last = self.splits.iter().rfind(|(_, full)| **full || !compaction.keep_last_full);
+        let last = last.map_or(0, |(rounds, _)| rounds.0);
+        let old: Vec<(u64, u64)> = self
+            .splits
+            .keys()
+            .copied()
+            .take_while(|(first, _)| {
+                *first < last && self.rounds[first].0 <= compaction.expired_before
+            })
+            .collect();
+        let (mut rounds, mut outcomes) = (0, 0);
+        self.compacted.tasks.resize(TASKS as usize, TaskCount::default());
+        for (first, end) in old {
+            if rounds >= compaction.most_rounds {
+                return (rounds, outcomes, false);
+            }
+            self.splits.remove(&(first, end));
+            (self.events, self.compacted_end) = (self.events - 1, end);
+            for round in first..end {
+                rounds += 1;
+                self.rounds.remove(&round);
+                self.compacted.rounds += 1;
+                let [events, late, corrections] = self.of_round.remove(&round).unwrap_or_default();
+                (self.events, self.late) = (self.events - events, self.late - late);
+                self.corrections -= corrections;
+                self.compacted.late += late;
+                self.compacted.version += corrections;
+                for task in 0..TASKS {
+                    let Some((_, counted)) = self.told.remove(&(round, task)) else { continue };
+                    self.compacted.tasks[task as usize].add(counted, chance(task));
+                    self.compacted.version += 1;
+                    outcomes += 1;
+                }
+            }
+        }
+        (rounds, outcomes, true)
+    }
+
     fn is_complete(&self, round: u64) -> bool {
         let told = (0..TASKS).filter(|task| self.told.contains_key(&(round, *task))).count();
         self.rounds
@@ -145,8 +215,15 @@ impl Campaign {
             count.reward_sum += outcome.reward;
             count.expected += chance(*task);
         }
-        let version = self.told.len() as u64 + self.corrections;
-        Standing { tasks, version, rounds: self.rounds.len() as u64, late: self.late }
+        for (count, compacted) in tasks.iter_mut().zip(&self.compacted.tasks) {
+            count.merge(*compacted);
+        }
+        Standing {
+            tasks,
+            version: self.told.len() as u64 + self.corrections + self.compacted.version,
+            rounds: self.rounds.len() as u64 + self.compacted.rounds,
+            late: self.late + self.compacted.late,
+        }
     }
 }
 
@@ -182,11 +259,26 @@ impl Model {
                     (Some(change.to), campaign.version + 1, campaign.events + 1);
                 Ok(Done::StatusSet { version: campaign.version })
             }
+            Command::Delete(deletion) => {
+                let campaign = self.campaigns.get(&deletion.campaign).ok_or(Refusal::NoCampaign)?;
+                if campaign.version != deletion.only_if {
+                    return Err(Refusal::OtherVersion { version: campaign.version });
+                }
+                if campaign.status != Some(CampaignStatus::Closed) && !deletion.force {
+                    return Err(Refusal::NotClosed);
+                }
+                let standing = campaign.standing();
+                self.campaigns.remove(&deletion.campaign);
+                self.keys.retain(|_, (.., campaign)| *campaign != deletion.campaign);
+                let outcomes = standing.tasks.iter().map(|count| count.told).sum();
+                Ok(Done::Deleted { rounds: standing.rounds, outcomes })
+            }
+            Command::Restore(_) => unreachable!("only an import restores"),
             Command::Ask(ask) => {
                 let campaign = self.campaigns.get_mut(&ask.campaign).ok_or(Refusal::NoCampaign)?;
                 if let Some(key) = &ask.key {
                     let place = (ask.token.clone(), key.key.clone());
-                    if let Some((request, rounds, until)) = self.keys.get(&place)
+                    if let Some((request, rounds, until, _)) = self.keys.get(&place)
                         && *until > ask.at
                     {
                         return Err(Refusal::KeyUsed { request: *request, rounds: rounds.clone() });
@@ -198,7 +290,7 @@ impl Model {
                 if let Some(key) = &ask.key {
                     self.keys.insert(
                         (ask.token.clone(), key.key.clone()),
-                        (key.request, ask.rounds.clone(), key.expires_at),
+                        (key.request, ask.rounds.clone(), key.expires_at, ask.campaign.clone()),
                     );
                 }
                 let there = ask
@@ -210,10 +302,15 @@ impl Model {
                     .rounds
                     .extend(ask.rounds.clone().map(|round| (round, (ask.expires_at, there))));
                 campaign.events += 1;
+                let is_full = ask.split.available.is_none();
+                campaign.splits.insert((ask.rounds.start, ask.rounds.end), is_full);
                 Ok(Done::Asked)
             }
             Command::Tell(tell) => {
                 let campaign = self.campaigns.get_mut(&tell.campaign).ok_or(Refusal::NoCampaign)?;
+                if campaign.is_compacted(tell.round) {
+                    return Err(Refusal::Compacted);
+                }
                 let known = |task| campaign.told.get(&(tell.round, task));
                 for item in &tell.items {
                     match known(item.task) {
@@ -232,13 +329,19 @@ impl Model {
                         .entry((tell.round, item.task))
                         .or_insert((item.outcome, item.outcome));
                 }
-                campaign.late += if tell.is_late { new } else { 0 };
+                let late = if tell.is_late { new } else { 0 };
+                campaign.late += late;
                 campaign.events += u64::from(new > 0);
+                let of_round = campaign.of_round.entry(tell.round).or_default();
+                (of_round[0], of_round[1]) = (of_round[0] + u64::from(new > 0), of_round[1] + late);
                 Ok(Done::Told { is_new, is_complete: campaign.is_complete(tell.round) })
             }
             Command::Correct(correction) => {
                 let campaign =
                     self.campaigns.get_mut(&correction.campaign).ok_or(Refusal::NoCampaign)?;
+                if campaign.is_compacted(correction.round) {
+                    return Err(Refusal::Compacted);
+                }
                 let told = campaign
                     .told
                     .get_mut(&(correction.round, correction.task))
@@ -246,6 +349,8 @@ impl Model {
                 let from = std::mem::replace(&mut told.1, correction.to);
                 (campaign.corrections, campaign.events) =
                     (campaign.corrections + 1, campaign.events + 1);
+                let of_round = campaign.of_round.entry(correction.round).or_default();
+                (of_round[0], of_round[2]) = (of_round[0] + 1, of_round[2] + 1);
                 Ok(Done::Corrected { from })
             }
             Command::AddToken(row) => match self.tokens.contains_key(&row.id) {
@@ -304,6 +409,9 @@ impl Play<'_> {
         match *step {
             Step::Ask { campaign, count, key: used, request, hours, mask } => {
                 let id = self.id(campaign);
+                if !self.model.campaigns.contains_key(&id) {
+                    return;
+                }
                 let rounds = self.store().lease_rounds(&id, count).unwrap();
                 let mut ask = asked(&id, rounds, TASKS);
                 Arc::make_mut(&mut ask.split).available = mask.map(Vec::from);
@@ -317,7 +425,12 @@ impl Play<'_> {
             }
             Step::AskTaken { campaign, shift } => {
                 let first = self.round(campaign, 0).unwrap_or(1).saturating_sub(shift).max(1);
-                self.send(ask(&self.id(campaign), first..first + 2, TASKS));
+                let id = self.id(campaign);
+                let known = self.model.campaigns.get(&id);
+                // Nobody leases a round twice, so nobody asks for one that was compacted.
+                if known.is_some_and(|campaign| campaign.compacted_end <= first) {
+                    self.send(ask(&id, first..first + 2, TASKS));
+                }
             }
             Step::Tell { campaign, round, outcomes, is_late } => {
                 let Some(round) = self.round(campaign, round) else { return };
@@ -353,12 +466,41 @@ impl Play<'_> {
                 self.send(set_status(&id, to, if is_current { version } else { version + 5 }));
             }
             Step::Create { campaign, is_same } => {
-                self.send(create(&self.id(campaign), if is_same { TASKS } else { 9 }))
+                let is_there = self.model.campaigns.contains_key(&self.id(campaign));
+                let tasks = if is_same || !is_there { TASKS } else { 9 };
+                self.send(create(&self.id(campaign), tasks))
             }
             Step::Token { id, revokes } => {
                 let id = format!("{}-token-{id}", self.prefix);
                 let revoke = Command::RevokeToken(TokenRevocation { id: id.clone(), at: self.now });
                 self.send(if revokes { revoke } else { Command::AddToken(token(&id)) });
+            }
+            Step::Delete { campaign, is_current, force, purge } => {
+                self.commit();
+                let id = self.id(campaign);
+                let version = self.model.campaigns.get(&id).map_or(1, |campaign| campaign.version);
+                self.send(delete(&id, if is_current { version } else { version + 5 }, force));
+                self.commit();
+                if purge {
+                    while self.store().purge(2).unwrap() > 0 {}
+                }
+                if !self.model.campaigns.contains_key(&id) {
+                    // A new campaign of this id knows nothing of these rounds.
+                    self.sent.retain(
+                        |command| !matches!(command, Command::Tell(tell) if tell.campaign == id),
+                    );
+                }
+            }
+            Step::Compact { campaign, hours, most_rounds, keep_last_full } => {
+                self.commit();
+                let expired_before = self.now + 3_600_000 * hours;
+                let id = self.id(campaign);
+                let compaction =
+                    Compaction { keep_last_full, ..compaction(&id, expired_before, most_rounds) };
+                let compacted = self.store().compact(&compaction).unwrap();
+                let known = self.model.campaigns.get_mut(&id);
+                let expected = known.map_or((0, 0, true), |known| known.compact(&compaction));
+                assert_eq!((compacted.rounds, compacted.outcomes, compacted.is_done), expected);
             }
             Step::Wait { hours } => self.now += 3_600_000 * hours,
             Step::Commit => self.commit(),
@@ -384,6 +526,10 @@ impl Play<'_> {
             let row = store.campaign(id).unwrap().unwrap();
             assert_eq!((row.status, row.version), (campaign.status.unwrap(), campaign.version));
             assert_eq!(store.standing(id).unwrap(), campaign.standing());
+            let compacted =
+                store.checkpoint(id).unwrap().map(|found| (found.end, found.standing()));
+            let expected = (campaign.compacted_end, campaign.compacted.clone());
+            assert_eq!(compacted, (campaign.compacted_end > 0).then_some(expected));
             let rounds = store.rounds(id, 0, 10_000).unwrap();
             assert_eq!(
                 rounds.iter().map(|row| row.round).collect::<Vec<_>>(),
@@ -409,7 +555,7 @@ impl Play<'_> {
             assert_eq!(last, campaign.rounds.keys().next_back().copied());
             assert_eq!(store.events(id, 0, 10_000).unwrap().len() as u64, campaign.events);
         }
-        for ((token, key), (request, rounds, until)) in &self.model.keys {
+        for ((token, key), (request, rounds, until, _)) in &self.model.keys {
             let used = store
                 .used_key(token, key, self.now)
                 .unwrap()

@@ -7,8 +7,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 use outlay_server::store::{
-    CampaignRow, Command, Done, Event, MemoryStore, Millis, Refusal, RoundRow, SplitRow, Standing,
-    Store, StoreError, TaskCount, TokenRow, UsedKey, Verified,
+    CampaignRow, Checkpoint, Command, Compacted, Compaction, DeletedCampaign, Done, Event,
+    MemoryStore, Millis, Refusal, RoundRow, SplitRow, Standing, Store, StoreError, StoreSize,
+    TaskCount, TokenRow, UsedKey, Verified,
 };
 
 use super::place::Place;
@@ -183,12 +184,36 @@ impl Store for Planted {
         self.store.events(campaign, after, limit)
     }
 
+    fn last_event(&self, campaign: &str) -> Result<u64, StoreError> {
+        self.store.last_event(campaign)
+    }
+
     fn used_key(&self, token: &str, key: &str, now: Millis) -> Result<Option<UsedKey>, StoreError> {
         self.store.used_key(token, key, now)
     }
 
     fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
         self.store.tokens()
+    }
+
+    fn checkpoint(&self, campaign: &str) -> Result<Option<Checkpoint>, StoreError> {
+        self.store.checkpoint(campaign)
+    }
+
+    fn compact(&self, compaction: &Compaction) -> Result<Compacted, StoreError> {
+        self.store.compact(compaction)
+    }
+
+    fn purge(&self, rows: usize) -> Result<u64, StoreError> {
+        self.store.purge(rows)
+    }
+
+    fn size(&self) -> Result<StoreSize, StoreError> {
+        self.store.size()
+    }
+
+    fn deleted_campaigns(&self, limit: usize) -> Result<Vec<DeletedCampaign>, StoreError> {
+        self.store.deleted_campaigns(limit)
     }
 
     fn verify(&self) -> Result<Verified, StoreError> {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use outlay_server::store::PostgresStore;
+use outlay_server::store::{PostgresStore, Store};
 
 use super::place::Place;
 use super::{model, permutation, some, suite};
+use crate::support::commands::{FAILED, ask, compaction, create, one, tell};
 use crate::support::database::Database;
 
 fn place() -> Place {
@@ -29,6 +30,24 @@ fn nothing_is_made_in_a_database_that_is_only_looked_at() {
     }
     drop(database.store());
     PostgresStore::open_existing(database.options()).unwrap();
+}
+
+/// Tables of the version before checkpoints and deletions are brought to the present one.
+#[test]
+fn tables_of_the_version_before_are_brought_up_to_date() {
+    let Some(database) = Database::new() else { return };
+    let store = database.store();
+    one(&store, create("c", 2)).unwrap();
+    one(&store, ask("c", 1..3, 2)).unwrap();
+    one(&store, ask("c", 3..4, 2)).unwrap();
+    one(&store, tell("c", 1, &[(0, FAILED)])).unwrap();
+    drop(store);
+    database.sql(
+        "DROP TABLE checkpoint, checkpoint_stat, deletion; UPDATE outlay_schema SET version = 3",
+    );
+    let store = database.store();
+    assert_eq!(store.compact(&compaction("c", i64::MAX, 9)).unwrap().rounds, 2);
+    assert_eq!(store.verify().unwrap().faults, Vec::<String>::new());
 }
 
 #[test]

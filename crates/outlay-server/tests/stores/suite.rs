@@ -44,6 +44,14 @@ const CHECKS: &[(&str, Check)] = &[
     ("many at a time count once", many_at_a_time),
     ("an unknown campaign is empty", unknown_is_empty),
     ("everything is there again", everything_is_there_again),
+    ("a deleted campaign is gone", deleted_is_gone),
+    ("a deletion needs a closed campaign and its version", deletion_needs_closed),
+    ("a deleted campaign takes its keys with it", deleted_takes_its_keys),
+    ("a batch sees a deletion", batch_sees_deletion),
+    ("compaction keeps the counts", compaction_keeps_counts),
+    ("compaction stops at rounds that are to be kept", compaction_stops),
+    ("compacted rounds take nothing more", compacted_take_nothing),
+    ("compaction and reports at a time", compaction_and_reports),
 ];
 
 /// Runs every check, each in a new place.
@@ -946,5 +954,258 @@ fn everything_is_there_again(place: &Place) {
     let last = store.events("c", 0, 1000).unwrap().last().unwrap().seq;
     assert_eq!(one(&*store, tell("c", 3, &[(1, FAILED)])), counted(&[true], false));
     assert!(store.events("c", 0, 1000).unwrap().last().unwrap().seq > last);
+    sound(&*store);
+}
+
+fn purged(store: &dyn Store) {
+    while store.purge(3).unwrap() > 0 {}
+}
+
+fn deleted_is_gone(place: &Place) {
+    let store = asked_for(place, 2, 4);
+    one(&*store, tell("c", 2, &[(0, done(5)), (1, FAILED)])).unwrap();
+    one(&*store, correct("c", 2, 0, done(6))).unwrap();
+    assert_eq!(one(&*store, create("other", 1)), Ok(Done::Created));
+    one(&*store, set_status("c", CampaignStatus::Closed, 1)).unwrap();
+    let deleted = Ok(Done::Deleted { rounds: 4, outcomes: 2 });
+    assert_eq!(one(&*store, delete("c", 2, false)), deleted);
+    for _ in 0..2 {
+        unknown(&*store, "c");
+        assert_eq!(one(&*store, tell("c", 2, &[(0, done(5))])), Err(Refusal::NoCampaign));
+        assert_eq!(one(&*store, correct("c", 2, 0, done(5))), Err(Refusal::NoCampaign));
+        assert_eq!(one(&*store, ask("c", 5..6, 2)), Err(Refusal::NoCampaign));
+        assert_eq!(one(&*store, delete("c", 2, true)), Err(Refusal::NoCampaign));
+        assert!(store.lease_rounds("c", 1).is_err());
+        sound(&*store);
+        purged(&*store);
+    }
+    let ids: Vec<_> = store.campaigns(None, 9).unwrap().into_iter().map(|row| row.id).collect();
+    assert_eq!(ids, ["other"]);
+    let record = store.deleted_campaigns(9).unwrap();
+    assert_eq!(
+        (record.len(), &*record[0].id, record[0].at, &*record[0].token),
+        (1, "c", 6000, "admin")
+    );
+    assert_eq!((record[0].rounds, record[0].outcomes), (4, 2));
+    drop(store);
+    let store = place();
+    unknown(&*store, "c");
+    // The id is free, and the new campaign knows nothing of the old one.
+    assert_eq!(one(&*store, create("c", 3)), Ok(Done::Created));
+    assert_eq!(store.lease_rounds("c", 1).unwrap(), 1..2);
+    assert_eq!(one(&*store, ask("c", 1..2, 3)), Ok(Done::Asked));
+    assert_eq!(one(&*store, tell("c", 1, &[(2, FAILED)])), counted(&[true], false));
+    assert_eq!(store.standing("c").unwrap().version, 1);
+    assert_eq!(store.events("c", 0, 10).unwrap().len(), 3);
+    sound(&*store);
+}
+
+/// Nothing is known of a campaign.
+fn unknown(store: &dyn Store, campaign: &str) {
+    assert_eq!(store.campaign(campaign).unwrap(), None);
+    assert_eq!(store.standing(campaign).unwrap(), Standing::default());
+    assert_eq!(store.rounds(campaign, 0, 10).unwrap(), []);
+    assert_eq!(store.events(campaign, 0, 10).unwrap(), []);
+    assert_eq!(store.split(campaign, 1).unwrap(), None);
+    assert_eq!(store.open_rounds(campaign, 0).unwrap(), []);
+    assert_eq!(store.snapshot(campaign, 0).unwrap(), None);
+    assert_eq!(store.checkpoint(campaign).unwrap(), None);
+}
+
+fn deletion_needs_closed(place: &Place) {
+    let store = asked_for(place, 2, 1);
+    assert_eq!(one(&*store, delete("c", 1, false)), Err(Refusal::NotClosed));
+    one(&*store, set_status("c", CampaignStatus::Paused, 1)).unwrap();
+    assert_eq!(one(&*store, delete("c", 1, true)), Err(Refusal::OtherVersion { version: 2 }));
+    assert_eq!(one(&*store, delete("c", 2, false)), Err(Refusal::NotClosed));
+    assert_eq!(store.rounds("c", 0, 10).unwrap().len(), 1);
+    assert_eq!(one(&*store, delete("c", 2, true)), Ok(Done::Deleted { rounds: 1, outcomes: 0 }));
+    assert_eq!(one(&*store, delete("nobody", 1, true)), Err(Refusal::NoCampaign));
+}
+
+fn deleted_takes_its_keys(place: &Place) {
+    let store = begun(place, 1);
+    one(&*store, create("other", 1)).unwrap();
+    let keyed = |campaign: &str, name: &str, request| {
+        let key = key(name, request, DAY);
+        Command::Ask(Ask { key, ..asked(campaign, 1..2, 1) })
+    };
+    assert_eq!(one(&*store, keyed("c", "k", 1)), Ok(Done::Asked));
+    assert_eq!(one(&*store, keyed("other", "o", 1)), Ok(Done::Asked));
+    assert!(store.used_key("asker", "k", 3000).unwrap().is_some());
+    one(&*store, delete("c", 1, true)).unwrap();
+    assert_eq!(store.used_key("asker", "k", 3000).unwrap(), None);
+    assert!(store.used_key("asker", "o", 3000).unwrap().is_some());
+    one(&*store, create("c", 1)).unwrap();
+    assert_eq!(one(&*store, keyed("c", "k", 2)), Ok(Done::Asked));
+    assert_eq!(store.used_key("asker", "k", 3000).unwrap().unwrap().request, [2; 32]);
+}
+
+fn batch_sees_deletion(place: &Place) {
+    let store = asked_for(place, 2, 2);
+    let batch = [
+        tell("c", 1, &[(0, done(5))]),
+        delete("c", 1, true),
+        tell("c", 1, &[(1, done(5))]),
+        create("c", 1),
+        ask("c", 1..2, 1),
+        tell("c", 1, &[(0, FAILED)]),
+    ];
+    let answers = store.apply(&batch).unwrap();
+    assert_eq!(answers[1], Ok(Done::Deleted { rounds: 2, outcomes: 1 }));
+    assert_eq!(answers[2], Err(Refusal::NoCampaign));
+    assert_eq!(answers[5], counted(&[true], true));
+    purged(&*store);
+    assert_eq!(store.standing("c").unwrap().tasks, [count(1, 0, 0, chance(0))]);
+    sound(&*store);
+}
+
+/// Rounds 1 to 8, of which the first six have expired at 100: with late, corrected, partial and
+/// missing reports.
+fn aged(place: &Place) -> Arc<dyn Store> {
+    let store = begun(place, 2);
+    for first in [1, 3, 5, 7] {
+        let expires_at = if first < 7 { 100 } else { 3 * DAY };
+        let ask = Ask { expires_at, ..asked("c", first..first + 2, 2) };
+        assert_eq!(one(&*store, Command::Ask(ask)), Ok(Done::Asked));
+    }
+    let mut late = told("c", 2, &[(1, done(9))]);
+    late.is_late = true;
+    let batch = [
+        tell("c", 1, &[(0, done(5)), (1, FAILED)]),
+        Command::Tell(late),
+        tell("c", 5, &[(0, FAILED)]),
+        tell("c", 7, &[(0, done(7)), (1, done(8))]),
+        correct("c", 1, 0, done(6)),
+        correct("c", 1, 0, FAILED),
+        correct("c", 7, 1, done(3)),
+    ];
+    assert!(store.apply(&batch).unwrap().iter().all(Result::is_ok));
+    store
+}
+
+fn compaction_keeps_counts(place: &Place) {
+    let store = aged(place);
+    let (standing, last) = (store.standing("c").unwrap(), store.last_split("c").unwrap());
+    let open = store.open_rounds("c", 200).unwrap();
+    let dry = outlay_server::store::Compaction { is_dry_run: true, ..compaction("c", 100, 99) };
+    assert_eq!(store.compact(&dry).unwrap().rounds, 6);
+    assert_eq!(store.checkpoint("c").unwrap(), None);
+    let first = store.compact(&compaction("c", 100, 1)).unwrap();
+    assert_eq!((first.rounds, first.outcomes, first.is_done), (2, 3, false));
+    let checkpoint = store.checkpoint("c").unwrap().unwrap();
+    assert_eq!((checkpoint.end, checkpoint.rounds), (3, 2));
+    assert_eq!((checkpoint.version, checkpoint.late, checkpoint.at), (5, 1, 7000));
+    assert_eq!(checkpoint.tasks, [count(1, 0, 0, chance(0)), count(2, 1, 9, 2 * chance(1))]);
+    sound(&*store);
+    let rest = store.compact(&compaction("c", 100, 99)).unwrap();
+    assert_eq!((rest.rounds, rest.outcomes, rest.is_done), (4, 1, true));
+    let checkpoint = store.checkpoint("c").unwrap().unwrap();
+    assert_eq!((checkpoint.end, checkpoint.rounds, checkpoint.version), (7, 6, 6));
+    assert_eq!(store.compact(&compaction("c", 100, 99)).unwrap().rounds, 0);
+    for _ in 0..2 {
+        assert_eq!(store.standing("c").unwrap(), standing);
+        assert_eq!(store.last_split("c").unwrap(), last);
+        assert_eq!(store.open_rounds("c", 200).unwrap(), open);
+        let left: Vec<_> = store.rounds("c", 0, 9).unwrap().iter().map(|row| row.round).collect();
+        assert_eq!(left, [7, 8]);
+        // The beginning, the last split, the report of round 7 and its correction.
+        assert_eq!(store.events("c", 0, 99).unwrap().len(), 4);
+        let verified = store.verify().unwrap();
+        assert_eq!((verified.rounds, verified.items, verified.faults), (8, 6, vec![]));
+    }
+    drop(store);
+    let store = place();
+    assert_eq!(store.standing("c").unwrap(), standing);
+    assert_eq!(store.lease_rounds("c", 1).unwrap().start, 9);
+    assert_eq!(one(&*store, delete("c", 1, true)), Ok(Done::Deleted { rounds: 8, outcomes: 6 }));
+    purged(&*store);
+    sound(&*store);
+}
+
+fn compaction_stops(place: &Place) {
+    let store = begun(place, 2);
+    for (first, available, expires_at) in [
+        (1, None, 10),
+        (2, Some(vec![true, false]), 10),
+        (3, None, 10),
+        (4, Some(vec![false, true]), 10),
+        (5, None, 50),
+        (6, Some(vec![true, false]), 10),
+    ] {
+        let mut ask = Ask { expires_at, ..asked("c", first..first + 1, 2) };
+        Arc::make_mut(&mut ask.split).available = available;
+        assert_eq!(one(&*store, Command::Ask(ask)), Ok(Done::Asked));
+    }
+    let compact = |expired_before, keep_last_full| {
+        let compaction = outlay_server::store::Compaction {
+            keep_last_full,
+            ..compaction("c", expired_before, 99)
+        };
+        store.compact(&compaction).unwrap().rounds
+    };
+    assert_eq!(compact(9, false), 0);
+    assert_eq!(compact(10, false), 4, "the fifth has not expired");
+    assert_eq!(compact(99, true), 0, "the fifth is the last with all tasks");
+    assert_eq!(compact(99, false), 1, "the last one always stays");
+    assert_eq!(compact(99, false), 0);
+    let unknown = compaction("nobody", 99, 99);
+    assert!(store.compact(&unknown).unwrap().is_done);
+    sound(&*store);
+}
+
+fn compacted_take_nothing(place: &Place) {
+    let store = aged(place);
+    let standing = store.standing("c").unwrap();
+    store.compact(&compaction("c", 100, 99)).unwrap();
+    // Neither what was told, nor anything new, nor a correction; alone and among others.
+    let refused = Err(Refusal::Compacted);
+    assert_eq!(one(&*store, tell("c", 1, &[(0, done(5)), (1, FAILED)])), refused);
+    assert_eq!(one(&*store, tell("c", 6, &[(0, done(5))])), refused);
+    assert_eq!(one(&*store, correct("c", 1, 0, done(2))), refused);
+    assert_eq!(store.standing("c").unwrap(), standing);
+    let batch = [
+        tell("c", 8, &[(0, done(1))]),
+        tell("c", 3, &[(0, done(1))]),
+        tell("c", 7, &[(0, done(7))]),
+        ask("c", 9..10, 2),
+    ];
+    assert_eq!(
+        store.apply(&batch).unwrap(),
+        [counted(&[true], false), refused, counted(&[false], true), Ok(Done::Asked)]
+    );
+    sound(&*store);
+}
+
+/// Reports of old rounds, each sent twice, while the rounds are compacted: what was taken counts
+/// once, whatever the order.
+fn compaction_and_reports(place: &Place) {
+    const ROUNDS: u64 = 60;
+    let store = begun(place, 1);
+    for round in 1..=ROUNDS + 1 {
+        let ask = Ask { expires_at: 10, ..asked("c", round..round + 1, 1) };
+        assert_eq!(one(&*store, Command::Ask(ask)), Ok(Done::Asked));
+    }
+    let taken = std::sync::atomic::AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for turn in 0..2 {
+            let (store, taken) = (&store, &taken);
+            scope.spawn(move || {
+                for round in 1..=ROUNDS {
+                    let round = if turn == 0 { round } else { ROUNDS + 1 - round };
+                    match one(&**store, tell("c", round, &[(0, done(1))])) {
+                        Ok(Done::Told { is_new, .. }) => {
+                            let new = u64::from(is_new[0]);
+                            taken.fetch_add(new, std::sync::atomic::Ordering::SeqCst);
+                        }
+                        answer => assert_eq!(answer, Err(Refusal::Compacted)),
+                    }
+                }
+            });
+        }
+        scope.spawn(|| while !store.compact(&compaction("c", 99, 3)).unwrap().is_done {});
+    });
+    let taken = taken.into_inner();
+    assert_eq!(store.standing("c").unwrap().tasks, [count(taken, taken, taken, taken * chance(0))]);
     sound(&*store);
 }

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use outlay_server::store::{
-    Ask, Command, Correction, Done, Item, Key, NewCampaign, Outcome, Refusal, Split, StatusChange,
-    Store, Tell, TokenRow,
+    Ask, Command, Compaction, Correction, Deletion, Done, Item, Key, NewCampaign, Outcome, Refusal,
+    Split, StatusChange, Store, Tell, TokenRow,
 };
 
 pub(crate) const DAY: i64 = 86_400_000;
@@ -38,6 +38,28 @@ pub(crate) fn set_status(
         at: 2000,
         token: "keeper".into(),
     })
+}
+
+pub(crate) fn delete(campaign: &str, only_if: u64, force: bool) -> Command {
+    Command::Delete(Deletion {
+        campaign: campaign.into(),
+        only_if,
+        force,
+        at: 6000,
+        token: "admin".into(),
+    })
+}
+
+/// Rounds that expired at this time or before.
+pub(crate) fn compaction(campaign: &str, expired_before: i64, most_rounds: u64) -> Compaction {
+    Compaction {
+        campaign: campaign.into(),
+        expired_before,
+        keep_last_full: false,
+        most_rounds,
+        is_dry_run: false,
+        at: 7000,
+    }
 }
 
 /// A split whose numbers differ from round to round, all tasks being there.

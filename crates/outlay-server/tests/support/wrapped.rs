@@ -4,8 +4,9 @@ use std::fmt;
 use std::ops::Range;
 
 use outlay_server::store::{
-    CampaignRow, Command, Done, Event, MemoryStore, Millis, Refusal, RoundRow, SplitRow, Standing,
-    Store, StoreError, StoreMetrics, TokenRow, UsedKey, Verified,
+    CampaignRow, Checkpoint, Command, Compacted, Compaction, DeletedCampaign, Done, Event,
+    MemoryStore, Millis, Refusal, RoundRow, SplitRow, Standing, Store, StoreError, StoreMetrics,
+    StoreSize, TokenRow, UsedKey, Verified,
 };
 
 type Apply = dyn Fn(&MemoryStore, &[Command]) -> Applied + Send + Sync;
@@ -108,12 +109,36 @@ impl Store for Wrapped {
         self.inner.events(campaign, after, limit)
     }
 
+    fn last_event(&self, campaign: &str) -> Result<u64, StoreError> {
+        self.inner.last_event(campaign)
+    }
+
     fn used_key(&self, token: &str, key: &str, now: Millis) -> Result<Option<UsedKey>, StoreError> {
         self.inner.used_key(token, key, now)
     }
 
     fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
         self.inner.tokens()
+    }
+
+    fn checkpoint(&self, campaign: &str) -> Result<Option<Checkpoint>, StoreError> {
+        self.inner.checkpoint(campaign)
+    }
+
+    fn compact(&self, compaction: &Compaction) -> Result<Compacted, StoreError> {
+        self.inner.compact(compaction)
+    }
+
+    fn purge(&self, rows: usize) -> Result<u64, StoreError> {
+        self.inner.purge(rows)
+    }
+
+    fn size(&self) -> Result<StoreSize, StoreError> {
+        self.inner.size()
+    }
+
+    fn deleted_campaigns(&self, limit: usize) -> Result<Vec<DeletedCampaign>, StoreError> {
+        self.inner.deleted_campaigns(limit)
     }
 
     fn verify(&self) -> Result<Verified, StoreError> {

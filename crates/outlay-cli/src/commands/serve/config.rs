@@ -9,7 +9,7 @@ use outlay_server::limits::Limits;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use crate::args::{LogFormat, LogLevel, ServeArgs, StoreArgs, Switch};
+use crate::args::{LogFormat, LogLevel, ServeArgs, StoreArgs, Switch, seconds};
 use crate::failure::Failure;
 
 const DEFAULT_PORT: u16 = 7341;
@@ -41,6 +41,7 @@ pub(super) struct Config {
     #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub(super) drain: Duration,
     pub(super) campaign_metrics: bool,
+    retain: Option<String>,
     pub(super) limits: Limits,
 }
 
@@ -61,6 +62,7 @@ impl Default for Config {
             prefix: String::new(),
             drain: Duration::ZERO,
             campaign_metrics: false,
+            retain: None,
             limits: Limits::default(),
         }
     }
@@ -112,6 +114,7 @@ impl Config {
         }
         self.drain = arguments.drain.unwrap_or(self.drain);
         self.campaign_metrics |= arguments.campaign_metrics;
+        self.retain = arguments.retain.clone().or_else(|| self.retain.take());
         let limits = &mut self.limits;
         limits.requests_per_second = arguments.rate.unwrap_or(limits.requests_per_second);
         limits.campaigns = arguments.campaigns.map_or(limits.campaigns, |number| number as usize);
@@ -130,12 +133,23 @@ impl Config {
             return Err(Failure(format!("configuration: drain is {given:?}; expected at most 1h")));
         }
         self.prefix()?;
+        self.retain()?;
         Ok(self.limits.check()?)
     }
 
     /// The path below which everything is served.
     pub(super) fn prefix(&self) -> Result<PathPrefix, Failure> {
         self.prefix.parse().map_err(|error| Failure(format!("configuration: prefix: {error}")))
+    }
+
+    /// How long rounds are kept after they have expired.
+    pub(super) fn retain(&self) -> Result<Option<Duration>, Failure> {
+        let parse = |text: &String| {
+            seconds(text)
+                .map(Duration::from_secs)
+                .map_err(|error| Failure(format!("configuration: retain: {error}, got `{text}`")))
+        };
+        self.retain.as_ref().map(parse).transpose()
     }
 
     /// The store that is selected.
@@ -187,6 +201,7 @@ impl Layers {
             "prefix",
             "drain",
             "campaign_metrics",
+            "retain",
         ];
         // In the order of their names, so that messages do not depend on the order of the process.
         let mut variables: Vec<(String, String)> = variables

@@ -50,10 +50,12 @@ pub(crate) fn run(arguments: &ServeArgs, quiet: bool) -> Result<CommandOutput, F
         ..Settings::new(config.listen)
     };
     settings.check(store::may_have_tokens(&config.store()))?;
+    let retain = config.retain()?;
     let store = store::open(&config.store(), config.any_file_system)?;
     let name = store.name();
     let service = CampaignService::open(store, Arc::new(SystemClock), config.limits)
         .map_err(|error| Failure(error.to_string()))?;
+    service.start_maintenance(retain);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure(format!("cannot start: {error}")))?;
     let ending = runtime.block_on(async {

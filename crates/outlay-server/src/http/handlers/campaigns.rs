@@ -142,6 +142,51 @@ pub(crate) async fn patch(
     Ok(([(header::ETAG, etag(&state))], Json(&*state)).into_response())
 }
 
+/// Whether a campaign that is not closed may be deleted.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Force {
+    /// `true` deletes a campaign that is open or paused; by default only a closed one is deleted.
+    #[serde(default)]
+    force: bool,
+}
+
+/// Delete a campaign, its rounds and its outcomes for good.
+///
+/// The id is free at once. Tokens that are restricted to it stay.
+#[utoipa::path(
+    delete,
+    path = "/v1/campaigns/{campaign}",
+    operation_id = "delete_campaign",
+    tag = "campaigns",
+    params(
+        InCampaign,
+        Force,
+        ("if-match" = String, Header, pattern = r#"^(\*|"[0-9]{1,18}(\.[0-9]{1,18}){0,3}")$"#, example = "\"1.0.0.0\"", description = "The `ETag` of the campaign as you know it, or `*`. Only its version counts"),
+    ),
+    responses(
+        (status = 204, description = "Deleted."),
+        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
+    ),
+    security(("token" = ["admin"]))
+)]
+pub(crate) async fn delete(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    CampaignId(id): CampaignId,
+    QueryParameters(Force { force }): QueryParameters<Force>,
+    headers: HeaderMap,
+) -> Result<StatusCode, ErrorResponse> {
+    let version = match wanted_version(&headers)? {
+        Some(version) => version,
+        None => app.service.version(&id).await?,
+    };
+    app.service.delete(&id, version, force, &caller.0).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
 /// Campaigns in the order of their ids.
 #[utoipa::path(
     get,

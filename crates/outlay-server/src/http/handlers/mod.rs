@@ -2,7 +2,9 @@
 
 pub(super) mod allocate;
 pub(super) mod campaigns;
+pub(super) mod compactions;
 pub(super) mod dashboard;
+pub(super) mod event_stream;
 pub(super) mod feedback;
 pub(super) mod health;
 pub(super) mod problem_types;

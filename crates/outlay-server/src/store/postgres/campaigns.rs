@@ -18,7 +18,8 @@ pub(super) struct Home {
     pub(super) tasks: u32,
 }
 
-/// Campaigns that were looked up before; neither of the two ever changes.
+/// Campaigns that were looked up before. Neither of the two ever changes, but a campaign may be
+/// deleted: whoever notices forgets it.
 #[derive(Debug, Default)]
 pub(super) struct Campaigns {
     homes: HashMap<String, Home>,
@@ -41,6 +42,12 @@ impl Campaigns {
 pub(super) fn known(store: &PostgresStore, name: &str) -> Option<Home> {
     let mut kept = store.campaigns.lock().unwrap_or_else(PoisonError::into_inner);
     kept.since(store.pool.epoch()).homes.get(name).copied()
+}
+
+/// Forgets a campaign that was deleted: another one may have its id by now.
+pub(super) fn forget(store: &PostgresStore, name: &str) {
+    let mut kept = store.campaigns.lock().unwrap_or_else(PoisonError::into_inner);
+    kept.homes.remove(name);
 }
 
 /// Those of the campaigns that there are.

@@ -8,7 +8,7 @@ use tokio_postgres::{Error, Row};
 use super::SEQ_STEP;
 use super::decide::{Answer, Decision, Wanted, whole};
 use super::session::Session;
-use crate::store::{Item, Outcome};
+use crate::store::{Checkpoint, Item, Outcome, TaskCount};
 
 const INSERT_KEYS: &str = "
     INSERT INTO idempotency AS old (token, key, request, campaign, first_round, end_round, used_at, expires_at)
@@ -17,7 +17,7 @@ const INSERT_KEYS: &str = "
     ORDER BY token COLLATE \"C\", key
     ON CONFLICT (token, key) DO UPDATE SET (request, campaign, first_round, end_round, used_at, expires_at)
         = (EXCLUDED.request, EXCLUDED.campaign, EXCLUDED.first_round, EXCLUDED.end_round, EXCLUDED.used_at, EXCLUDED.expires_at)
-        WHERE old.expires_at <= EXCLUDED.used_at
+        WHERE old.expires_at <= EXCLUDED.used_at OR NOT EXISTS (SELECT FROM campaign c WHERE c.number = old.campaign)
     RETURNING token, key";
 
 #[derive(Default)]
@@ -360,6 +360,18 @@ impl Counts {
         counts.tally(campaign, [0, 1, 0]);
         let completions = i64::from(to.completed) - i64::from(from.completed);
         counts.stat(campaign, task, [0, completions, whole(to.reward) - whole(from.reward), 0]);
+        counts
+    }
+
+    pub(super) fn of_checkpoint(campaign: i32, checkpoint: &Checkpoint) -> Self {
+        let mut counts = Self::default();
+        let Checkpoint { rounds, version, late, tasks, .. } = checkpoint;
+        counts.tally(campaign, [whole(*rounds), whole(*version), whole(*late)]);
+        for (task, count) in (0..).zip(tasks).filter(|(_, count)| count.told > 0) {
+            let TaskCount { told, completions, reward_sum, expected } = *count;
+            let more = [told, completions, reward_sum, expected].map(whole);
+            counts.stat(campaign, task, more);
+        }
         counts
     }
 

@@ -46,6 +46,10 @@ pub(super) struct Known {
     pub(super) keys: HashMap<(String, String), (UsedKey, Millis)>,
     /// Asks, by their place in the batch, whose rounds are taken.
     pub(super) taken: HashSet<usize>,
+    /// Campaigns that were deleted.
+    pub(super) deleted: HashSet<i32>,
+    /// Reports, by their place in the batch, of rounds that were compacted.
+    pub(super) compacted: HashSet<usize>,
     /// Rounds of campaigns with a horizon, which nobody changes meanwhile.
     pub(super) handed_out: HashMap<i32, u64>,
 }
@@ -77,6 +81,12 @@ pub(super) fn decide<'a>(batch: &[Wanted<'a>], known: &Known) -> Decision<'a> {
     for (at, wanted) in batch.iter().enumerate() {
         let done = match *wanted {
             Wanted::Ask(_, None) | Wanted::Tell(_, None) => Err(Refusal::NoCampaign),
+            Wanted::Ask(_, Some(campaign)) | Wanted::Tell(_, Some(campaign))
+                if known.deleted.contains(&campaign) =>
+            {
+                Err(Refusal::NoCampaign)
+            }
+            Wanted::Tell(..) if known.compacted.contains(&at) => Err(Refusal::Compacted),
             Wanted::Ask(ask, Some(campaign)) => decision.ask(at, campaign, ask, known, &mut rounds),
             Wanted::Tell(tell, Some(campaign)) => decision.tell(at, campaign, tell, known),
         };

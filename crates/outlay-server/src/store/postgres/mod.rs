@@ -16,6 +16,7 @@ mod decide;
 mod lease;
 mod pool;
 mod reading;
+mod retention;
 mod rounds;
 mod schema;
 mod session;
@@ -39,8 +40,9 @@ use tokio_postgres::types::Type;
 pub use slot::Slots;
 
 use super::{
-    CampaignRow, CampaignSnapshot, Command, Done, Event, Millis, Outcome, Refusal, RoundRow,
-    SplitRow, Standing, Store, StoreError, StoreMetrics, TokenRow, UsedKey, Verified,
+    CampaignRow, CampaignSnapshot, Checkpoint, Command, Compacted, Compaction, DeletedCampaign,
+    Done, Event, Millis, Outcome, Refusal, RoundRow, SplitRow, Standing, Store, StoreError,
+    StoreMetrics, StoreSize, TokenRow, UsedKey, Verified,
 };
 use campaigns::Campaigns;
 use decide::{Wanted, whole};
@@ -298,6 +300,10 @@ impl Store for PostgresStore {
         Ok(answers)
     }
 
+    fn forget_campaign(&self, id: &str) {
+        campaigns::forget(self, id);
+    }
+
     fn lease_rounds(&self, campaign: &str, count: u32) -> Result<Range<u64>, StoreError> {
         let unknown =
             || StoreError { what: format!("no campaign is named {campaign}"), is_fatal: false };
@@ -381,12 +387,37 @@ impl Store for PostgresStore {
         self.read(async |session| reading::events(self, session, campaign, after, limit).await)
     }
 
+    fn last_event(&self, campaign: &str) -> Result<u64, StoreError> {
+        self.read(async |session| reading::last_event(self, session, campaign).await)
+    }
+
     fn used_key(&self, token: &str, key: &str, now: Millis) -> Result<Option<UsedKey>, StoreError> {
         self.read(async |session| reading::used_key(self, session, token, key, now).await)
     }
 
     fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
         self.read(async |session| reading::tokens(self, session).await)
+    }
+
+    fn checkpoint(&self, campaign: &str) -> Result<Option<Checkpoint>, StoreError> {
+        self.read(async |session| retention::checkpoint(self, session, campaign).await)
+    }
+
+    fn compact(&self, compaction: &Compaction) -> Result<Compacted, StoreError> {
+        self.pool
+            .run(For::Writing, async |session| retention::compact(self, session, compaction).await)
+    }
+
+    fn purge(&self, rows: usize) -> Result<u64, StoreError> {
+        self.pool.run(For::Writing, async |session| retention::purge(self, session, rows).await)
+    }
+
+    fn size(&self) -> Result<StoreSize, StoreError> {
+        self.read(async |session| retention::size(self, session).await)
+    }
+
+    fn deleted_campaigns(&self, limit: usize) -> Result<Vec<DeletedCampaign>, StoreError> {
+        self.read(async |session| retention::deleted_campaigns(self, session, limit).await)
     }
 
     fn verify(&self) -> Result<Verified, StoreError> {

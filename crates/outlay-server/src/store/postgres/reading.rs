@@ -76,7 +76,7 @@ pub(super) async fn snapshot(
     };
     let after = whole(after);
     let values: [Value<'_>; 2] = [(&number, Type::INT4), (&after, Type::INT8)];
-    let status = "SELECT status, version, changed_at FROM campaign WHERE number = $1";
+    let status = "SELECT status, version, changed_at, created_at FROM campaign WHERE number = $1";
     let last = format!("{SPLIT} AND first_round > $2 ORDER BY first_round DESC LIMIT 1");
     let (begun, status, standing, last, ended) = tokio::join! {
         biased;
@@ -94,6 +94,7 @@ pub(super) async fn snapshot(
         status: campaigns::status(row.get(0))?,
         version: unsigned(row.get(1)),
         changed_at: row.get(2),
+        created_at: row.get(3),
         standing: standing_of(&standing, tasks),
         last_split: last.first().map(split_row),
     }))
@@ -278,6 +279,22 @@ const TOLD: &str = "
 const CORRECTIONS: &str = "
     SELECT seq, at, token, round, task, from_completed, from_reward, to_completed, to_reward, why
     FROM correction WHERE campaign = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+
+const LAST_EVENT: &str = "
+    SELECT greatest((SELECT max(seq) FROM change WHERE campaign = $1), (SELECT max(seq) FROM split WHERE campaign = $1),
+        (SELECT max(seq) FROM told WHERE campaign = $1), (SELECT max(seq) FROM correction WHERE campaign = $1))";
+
+/// The number of the last event of a campaign.
+pub(super) async fn last_event(
+    store: &PostgresStore,
+    session: &Session,
+    campaign: &str,
+) -> Result<u64, Trouble> {
+    let Some(home) = campaigns::find_one(store, session, campaign).await? else { return Ok(0) };
+    let values = [(&home.number as _, Type::INT4)];
+    let rows = session.repeatable(&store.pool.openings.read, LAST_EVENT, &values).await?;
+    Ok(rows.first().and_then(|row| row.get::<_, Option<i64>>(0)).map_or(0, unsigned))
+}
 
 /// Four tables, each in order; the first of all of them together.
 pub(super) async fn events(

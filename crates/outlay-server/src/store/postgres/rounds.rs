@@ -14,7 +14,7 @@ use super::columns::{
 use super::decide::{Answer, Decision, Known, Place, Stored, Wanted, decide, whole};
 use super::session::{Session, Value};
 use super::trouble::Trouble;
-use super::{SEQ_STEP, digest, outcome, unsigned};
+use super::{SEQ_STEP, digest, outcome, retention, unsigned};
 use crate::store::{Done, Refusal, UsedKey};
 
 /// How often a batch is decided again because others wrote the same in between. Each time at least
@@ -45,18 +45,19 @@ pub(super) async fn write(
     batch: &[Wanted<'_>],
 ) -> Result<Vec<Result<Done, Refusal>>, Trouble> {
     let mut known = Known::default();
-    let limited = limited(batch);
+    let (campaigns, limited) = (campaigns(batch), limited(batch));
     for _ in 0..ATTEMPTS {
         let begun = if limited.is_empty() {
             None
         } else {
-            let first_seq = session.begin(opening).await?;
+            let first_seq = begin(session, opening, &campaigns, None).await?;
             known.handed_out = handed_out(session, &limited).await?;
             Some(first_seq)
         };
         let tried = decide(batch, &known);
-        let written = insert(session, opening, begun, &tried).await?;
+        let written = insert(session, opening, &campaigns, begun, &tried).await?;
         learn(session, &tried, &written, &mut known).await?;
+        learn_compacted(session, batch, &written, &mut known).await?;
         let decision = decide(batch, &known);
         if written.is_all_of(&tried, &decision, &known) {
             return finish(session, slot, opening, written.first_seq, batch, decision).await;
@@ -64,6 +65,15 @@ pub(super) async fn write(
         session.rollback().await?;
     }
     Err(Trouble::final_one("others write the same all the time", false))
+}
+
+/// Campaigns of a batch, in order.
+fn campaigns(batch: &[Wanted<'_>]) -> Vec<i32> {
+    let campaign = |wanted: &Wanted<'_>| match wanted {
+        Wanted::Ask(_, campaign) | Wanted::Tell(_, campaign) => *campaign,
+    };
+    let campaigns: BTreeSet<i32> = batch.iter().filter_map(campaign).collect();
+    campaigns.into_iter().collect()
 }
 
 /// Campaigns with a horizon of which rounds are asked for, in order.
@@ -98,6 +108,10 @@ struct Written {
     keys: HashSet<(String, String)>,
     asks: HashSet<usize>,
     items: usize,
+    /// Campaigns of the batch that were deleted.
+    deleted: Vec<i32>,
+    /// Campaigns of which rounds were compacted, and the end of these.
+    compacted: HashMap<i32, i64>,
 }
 
 impl Written {
@@ -123,31 +137,47 @@ impl Written {
     }
 }
 
-/// Begins the transaction if that has not been done; gives its first number for events.
-async fn begin(session: &Session, opening: &str, begun: Option<i64>) -> Result<i64, Trouble> {
-    match begun {
-        Some(first_seq) => Ok(first_seq),
-        None => session.begin(opening).await,
+/// Begins the transaction if that has not been done; gives its first number for events. Until it
+/// ends, none of the campaigns is deleted and no round of them compacted.
+async fn begin(
+    session: &Session,
+    opening: &str,
+    campaigns: &[i32],
+    begun: Option<i64>,
+) -> Result<i64, Trouble> {
+    if let Some(first_seq) = begun {
+        return Ok(first_seq);
     }
+    let (begun, held) = tokio::join! {
+        biased;
+        session.begin(opening),
+        retention::hold(session, campaigns),
+    };
+    let first_seq = begun?;
+    held?;
+    Ok(first_seq)
 }
 
 async fn insert(
     session: &Session,
     opening: &str,
+    campaigns: &[i32],
     begun: Option<i64>,
     decision: &Decision<'_>,
 ) -> Result<Written, Trouble> {
     let (keys, splits, feedback) =
         (KeyColumns::of(decision), SplitColumns::of(decision), FeedbackColumns::of(decision));
-    let (begun, keys, asks, items) = tokio::join! {
+    let (begun, keys, asks, items, removed) = tokio::join! {
         biased;
-        begin(session, opening, begun),
+        begin(session, opening, campaigns, begun),
         keys.insert(session),
         splits.insert(session),
         feedback.insert(session),
+        retention::removed(session, campaigns),
     };
-    let (first_seq, keys, asks, items) = (begun?, keys?, asks?, items?);
+    let (first_seq, keys, asks, items, removed) = (begun?, keys?, asks?, items?, removed?);
     let key = |row: &Row| Some((row.get(0), String::from_utf8(row.get(1)).ok()?));
+    let (deleted, compacted) = removed;
     Ok(Written {
         first_seq,
         keys: keys.iter().filter_map(key).collect(),
@@ -156,7 +186,31 @@ async fn insert(
             .filter_map(|row| usize::try_from(row.get::<_, i64>(0) - first_seq).ok())
             .collect(),
         items: usize::try_from(items).unwrap_or(usize::MAX),
+        deleted,
+        compacted,
     })
+}
+
+/// Learns which campaigns were deleted, and which reports are of rounds that were compacted.
+async fn learn_compacted(
+    session: &Session,
+    batch: &[Wanted<'_>],
+    written: &Written,
+    known: &mut Known,
+) -> Result<(), Trouble> {
+    known.deleted.extend(&written.deleted);
+    let is_below = |(at, wanted): (usize, &Wanted<'_>)| match wanted {
+        Wanted::Tell(tell, Some(campaign)) => {
+            let (round, end) = (whole(tell.round), written.compacted.get(campaign)?);
+            (round < *end).then_some((at, *campaign, round))
+        }
+        _ => None,
+    };
+    let below: Vec<_> = batch.iter().enumerate().filter_map(is_below).collect();
+    if !below.is_empty() {
+        known.compacted.extend(retention::without_split(session, &below).await?);
+    }
+    Ok(())
 }
 
 /// Reads why the database has left something out.

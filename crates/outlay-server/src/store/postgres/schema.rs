@@ -7,7 +7,7 @@ use super::trouble::Trouble;
 
 /// Each step brings the tables from one version to the next. What is written here is never changed,
 /// only added to.
-const STEPS: [&str; 4] = [FIRST, SECOND, THIRD, FOURTH];
+const STEPS: [&str; 5] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
 
 /// Rows are added and never changed, but for four kinds: a campaign's status, counters, tokens, and
 /// keys that have expired.
@@ -153,6 +153,40 @@ const THIRD: &str = "ALTER TABLE outlay_schema ADD COLUMN is_importing bool NOT 
 
 /// Names of tokens, for people.
 const FOURTH: &str = "ALTER TABLE token ADD COLUMN name text";
+
+/// Checkpoints, and the record of deleted campaigns.
+const FIFTH: &str = r#"
+-- The counts of rounds that were compacted: rounds below end_round that have no row in split any more.
+CREATE TABLE checkpoint (
+    end_round bigint NOT NULL,
+    rounds    bigint NOT NULL,
+    version   bigint NOT NULL,
+    late      bigint NOT NULL,
+    at        bigint NOT NULL,
+    campaign  int    PRIMARY KEY
+);
+CREATE TABLE checkpoint_stat (
+    told        bigint NOT NULL,
+    completions bigint NOT NULL,
+    reward_sum  bigint NOT NULL,
+    expected    bigint NOT NULL,
+    campaign    int    NOT NULL,
+    task        int    NOT NULL,
+    PRIMARY KEY (campaign, task)
+);
+
+-- Campaigns that were deleted; their rows are removed bit by bit.
+CREATE TABLE deletion (
+    at        bigint NOT NULL,
+    rounds    bigint NOT NULL,
+    outcomes  bigint NOT NULL,
+    number    int    PRIMARY KEY,
+    is_purged bool   NOT NULL,
+    id        text   NOT NULL,
+    token     text   NOT NULL
+);
+CREATE INDEX deletion_to_purge ON deletion (number) WHERE NOT is_purged;
+"#;
 
 const HAS_TABLES: &str =
     "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = 'outlay_schema')";

@@ -7,7 +7,7 @@ use super::columns::Counts;
 use super::decide::whole;
 use super::session::Session;
 use super::trouble::Trouble;
-use super::{PostgresStore, SEQ_STEP, outcome, slot, unsigned};
+use super::{PostgresStore, SEQ_STEP, outcome, retention, slot, unsigned};
 use crate::store::{
     Command, Correction, Done, NewCampaign, Refusal, StatusChange, TokenRevocation, TokenRow,
     TokenUse,
@@ -23,6 +23,8 @@ pub(super) async fn apply(
     match command {
         Command::Create(new) => create(store, session, new).await,
         Command::SetStatus(change) => set_status(store, session, change).await,
+        Command::Delete(deletion) => retention::delete(store, session, deletion).await,
+        Command::Restore(restored) => retention::restore(store, session, restored).await,
         Command::Correct(correction) => correct(store, session, correction).await,
         Command::AddToken(token) => add_token(store, session, token).await,
         Command::RevokeToken(revocation) => revoke_token(store, session, revocation).await,
@@ -134,18 +136,35 @@ async fn correct(store: &PostgresStore, session: &mut Session, correction: &Corr
         (whole(correction.round), i32::try_from(correction.task).unwrap_or(i32::MAX));
     let place =
         [(&home.number as _, Type::INT4), (&round as _, Type::INT8), (&task as _, Type::INT4)];
-    let (begun, first, last) = tokio::join! {
+    let number = [home.number];
+    let (begun, held, removed, first, last) = tokio::join! {
         biased;
         session.client.batch_execute(&store.pool.openings.write),
+        retention::hold(session, &number),
+        retention::removed(session, &number),
         session.client.query_typed(HOLD_FEEDBACK, &place),
         session.client.query_typed(LAST_CORRECTION, &place),
     };
     begun?;
-    let (first, last) = (first?, last?);
+    held?;
+    let ((deleted, compacted), first, last) = (removed?, first?, last?);
     let Some(counted) = last.first().or(first.first()).filter(|_| !first.is_empty()) else {
+        let is_below = compacted.get(&home.number).is_some_and(|end| round < *end);
+        let is_compacted = is_below
+            && !retention::without_split(session, &[(0, home.number, round)]).await?.is_empty();
         session.rollback().await?;
-        return Ok(Err(Refusal::NothingToCorrect));
+        return Ok(Err(if !deleted.is_empty() {
+            Refusal::NoCampaign
+        } else if is_compacted {
+            Refusal::Compacted
+        } else {
+            Refusal::NothingToCorrect
+        }));
     };
+    if !deleted.is_empty() {
+        session.rollback().await?;
+        return Ok(Err(Refusal::NoCampaign));
+    }
     let (from, to) = (outcome(counted.get(0), counted.get(1)), correction.to);
     let counts = Counts::of_correction(home.number, task, from, to);
     let (from_reward, to_reward) = (whole(from.reward), whole(to.reward));

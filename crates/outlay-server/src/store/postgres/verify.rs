@@ -7,22 +7,31 @@ use super::trouble::Trouble;
 use super::unsigned;
 use crate::store::Verified;
 
-const TOTALS: &str = "SELECT (SELECT count(*) FROM campaign), (SELECT coalesce(sum(end_round - first_round), 0)::bigint FROM split),
-    (SELECT count(*) FROM feedback)";
+/// Rows of deleted campaigns may be left: they do not count.
+const TOTALS: &str = "SELECT (SELECT count(*) FROM campaign),
+    (SELECT coalesce(sum(end_round - first_round), 0)::bigint FROM split WHERE campaign IN (SELECT number FROM campaign))
+        + (SELECT coalesce(sum(rounds), 0)::bigint FROM checkpoint WHERE campaign IN (SELECT number FROM campaign)),
+    (SELECT count(*) FROM feedback WHERE campaign IN (SELECT number FROM campaign))
+        + (SELECT coalesce(sum(told), 0)::bigint FROM checkpoint_stat WHERE campaign IN (SELECT number FROM campaign))";
 
-/// Tasks whose sums over all slots are not the fold of their feedback, where the last correction
-/// counts.
+/// Tasks whose sums over all slots are not the checkpoint and the fold of the feedback that is left,
+/// where the last correction counts.
 const TASKS: &str = "
     WITH last AS (SELECT DISTINCT ON (campaign, round, task) campaign, round, task, to_completed, to_reward
             FROM correction ORDER BY campaign, round, task, seq DESC),
-        folded AS (SELECT f.campaign, f.task, count(*) AS told,
+        left_over AS (SELECT f.campaign, f.task, count(*) AS told,
             count(*) FILTER (WHERE coalesce(last.to_completed, f.completed)) AS completions,
             sum(coalesce(last.to_reward, f.reward)) AS reward_sum, sum(f.expected) AS expected
             FROM feedback f LEFT JOIN last USING (campaign, round, task) GROUP BY f.campaign, f.task),
+        folded AS (SELECT campaign, task, sum(told) AS told, sum(completions) AS completions, sum(reward_sum) AS reward_sum,
+            sum(expected) AS expected FROM (SELECT * FROM left_over
+            UNION ALL SELECT campaign, task, told, completions, reward_sum, expected FROM checkpoint_stat) AS parts
+            GROUP BY campaign, task),
         kept AS (SELECT campaign, task, sum(told) AS told, sum(completions) AS completions, sum(reward_sum) AS reward_sum,
             sum(expected) AS expected FROM stat GROUP BY campaign, task)
     SELECT coalesce(c.id, '?'), task FROM folded FULL JOIN kept USING (campaign, task) LEFT JOIN campaign c ON c.number = campaign
-    WHERE (coalesce(folded.told, 0), coalesce(folded.completions, 0), coalesce(folded.reward_sum, 0), coalesce(folded.expected, 0))
+    WHERE NOT EXISTS (SELECT FROM deletion d WHERE d.number = campaign AND NOT d.is_purged)
+        AND (coalesce(folded.told, 0), coalesce(folded.completions, 0), coalesce(folded.reward_sum, 0), coalesce(folded.expected, 0))
         <> (coalesce(kept.told, 0), coalesce(kept.completions, 0), coalesce(kept.reward_sum, 0), coalesce(kept.expected, 0))
     ORDER BY 1, 2";
 
@@ -36,8 +45,10 @@ const TALLIES: &str = "
         kept AS (SELECT campaign, sum(rounds) AS rounds, sum(version) AS version, sum(late) AS late FROM tally GROUP BY campaign)
     SELECT c.id FROM campaign c LEFT JOIN rounds ON rounds.campaign = c.number LEFT JOIN items ON items.campaign = c.number
         LEFT JOIN corrections ON corrections.campaign = c.number LEFT JOIN late ON late.campaign = c.number
-        LEFT JOIN kept ON kept.campaign = c.number
-    WHERE (coalesce(rounds.rounds, 0), coalesce(items.items, 0) + coalesce(corrections.corrections, 0), coalesce(late.late, 0))
+        LEFT JOIN kept ON kept.campaign = c.number LEFT JOIN checkpoint k ON k.campaign = c.number
+    WHERE (coalesce(rounds.rounds, 0) + coalesce(k.rounds, 0),
+            coalesce(items.items, 0) + coalesce(corrections.corrections, 0) + coalesce(k.version, 0),
+            coalesce(late.late, 0) + coalesce(k.late, 0))
         <> (coalesce(kept.rounds, 0), coalesce(kept.version, 0), coalesce(kept.late, 0))
     ORDER BY 1";
 

@@ -11,18 +11,22 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use super::failure::broken;
 use super::items::{self, Items};
+use super::read::LIVE_KEY;
+use super::retention;
 use crate::store::{
-    Ask, CampaignStatus, Command, Correction, Done, Millis, NewCampaign, Outcome, Refusal,
-    StatusChange, Tell, TokenRevocation, TokenRow, TokenUse,
+    Ask, CampaignStatus, Checkpoint, Command, Correction, Deletion, Done, Key, Millis, NewCampaign,
+    Outcome, Refusal, RestoredCheckpoint, StatusChange, Tell, TokenRevocation, TokenRow, TokenUse,
 };
 
 type Answer = rusqlite::Result<Result<Done, Refusal>>;
 
-/// A campaign as the file has it; neither changes.
+/// A campaign as the file has it. Whoever compacts or deletes it forgets this.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Known {
     number: i64,
     tasks: u32,
+    /// Rounds below this one that have no split were compacted.
+    compacted: i64,
 }
 
 /// What a batch adds.
@@ -117,6 +121,8 @@ impl<'a> Batch<'a> {
         match command {
             Command::Create(new) => self.create(new),
             Command::SetStatus(change) => self.set_status(change),
+            Command::Delete(deletion) => self.delete(deletion),
+            Command::Restore(restored) => self.restore(restored),
             Command::Ask(ask) => self.ask(ask),
             Command::Tell(tell) => self.tell(tell, reports),
             Command::Correct(correction) => self.correct(correction, reports),
@@ -130,11 +136,12 @@ impl<'a> Batch<'a> {
         if let Some(known) = self.campaigns.get(id) {
             return Ok(Some(*known));
         }
-        let mut find =
-            self.connection.prepare_cached("SELECT number, tasks FROM campaign WHERE id = ?1")?;
-        let known = find
-            .query_row([id], |row| Ok(Known { number: row.get(0)?, tasks: row.get(1)? }))
-            .optional()?;
+        let find = "SELECT number, tasks, coalesce(past, 0) FROM campaign LEFT JOIN checkpoint ON campaign = number \
+                    WHERE id = ?1";
+        let known = |row: &rusqlite::Row<'_>| {
+            Ok(Known { number: row.get(0)?, tasks: row.get(1)?, compacted: row.get(2)? })
+        };
+        let known = self.connection.prepare_cached(find)?.query_row([id], known).optional()?;
         if let Some(known) = known {
             self.campaigns.insert(id.to_owned(), known);
         }
@@ -154,7 +161,10 @@ impl<'a> Batch<'a> {
         {
             return Ok(if is_same { Ok(Done::WasThere) } else { Err(Refusal::OtherCampaign) });
         }
-        let insert = "INSERT INTO campaign (id, tasks, status, version, created_at, changed_at, spec) VALUES (?1, ?2, ?3, 1, ?4, ?4, ?5)";
+        // The number of a deleted campaign is not used again: rows of it may be left.
+        let insert = "INSERT INTO campaign (number, id, tasks, status, version, created_at, changed_at, spec) \
+                      SELECT 1 + max(coalesce((SELECT max(number) FROM campaign), 0), \
+                      coalesce((SELECT max(number) FROM deletion), 0)), ?1, ?2, ?3, 1, ?4, ?4, ?5";
         self.connection.prepare_cached(insert)?.execute(params![
             new.id,
             new.tasks,
@@ -163,7 +173,7 @@ impl<'a> Batch<'a> {
             new.spec
         ])?;
         let number = self.connection.last_insert_rowid();
-        self.campaigns.insert(new.id.clone(), Known { number, tasks: new.tasks });
+        self.campaigns.insert(new.id.clone(), Known { number, tasks: new.tasks, compacted: 0 });
         self.tallies.entry(number).or_default();
         self.record_status(number, new.at, &new.token, None)?;
         Ok(Ok(Done::Created))
@@ -193,6 +203,85 @@ impl<'a> Batch<'a> {
         ])?;
         self.record_status(known.number, change.at, &change.token, Some(change.to))?;
         Ok(Ok(Done::StatusSet { version: version + 1 }))
+    }
+
+    fn delete(&mut self, deletion: &Deletion) -> Answer {
+        let Some(Known { number, .. }) = self.known(&deletion.campaign)? else {
+            return Ok(Err(Refusal::NoCampaign));
+        };
+        let mut find = self
+            .connection
+            .prepare_cached("SELECT version, status = ?2 FROM campaign WHERE number = ?1")?;
+        let closed = status_number(CampaignStatus::Closed);
+        let (version, is_closed): (i64, bool) =
+            find.query_row(params![number, closed], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        if version as u64 != deletion.only_if {
+            return Ok(Err(Refusal::OtherVersion { version: version as u64 }));
+        }
+        if !is_closed && !deletion.force {
+            return Ok(Err(Refusal::NotClosed));
+        }
+        let rounds = self.handed_out(number)?;
+        let outcomes = self.outcomes(number)?;
+        let insert = "INSERT INTO deletion (number, id, at, token, rounds, outcomes, is_purged) \
+                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0)";
+        self.connection.prepare_cached(insert)?.execute(params![
+            number,
+            deletion.campaign,
+            deletion.at,
+            deletion.token,
+            whole(rounds)?,
+            whole(outcomes)?
+        ])?;
+        for delete in [
+            "DELETE FROM campaign WHERE number = ?1",
+            "DELETE FROM status_event WHERE campaign = ?1",
+            "DELETE FROM tally WHERE campaign = ?1",
+            "DELETE FROM task_count WHERE campaign = ?1",
+            "DELETE FROM checkpoint WHERE campaign = ?1",
+            "DELETE FROM checkpoint_count WHERE campaign = ?1",
+        ] {
+            self.connection.prepare_cached(delete)?.execute([number])?;
+        }
+        // What this batch has counted for it so far is not written.
+        self.tallies.remove(&number);
+        self.counts.retain(|(campaign, _), _| *campaign != number);
+        self.campaigns.remove(&deletion.campaign);
+        Ok(Ok(Done::Deleted { rounds, outcomes }))
+    }
+
+    /// Outcomes of a campaign, with those of this batch.
+    fn outcomes(&self, campaign: i64) -> rusqlite::Result<u64> {
+        let mut find = self
+            .connection
+            .prepare_cached("SELECT coalesce(sum(told), 0) FROM task_count WHERE campaign = ?1")?;
+        let kept: i64 = find.query_row([campaign], |row| row.get(0))?;
+        let new = self.counts.range((campaign, 0)..=(campaign, u32::MAX));
+        Ok((kept + new.map(|(_, count)| count.told).sum::<i64>()).unsigned_abs())
+    }
+
+    fn restore(&mut self, restored: &RestoredCheckpoint) -> Answer {
+        let Some(known) = self.known(&restored.campaign)? else {
+            return Ok(Err(Refusal::NoCampaign));
+        };
+        let checkpoint: &Checkpoint = &restored.checkpoint;
+        if self.handed_out(known.number)? > 0 || known.compacted > 0 {
+            return Ok(Err(Refusal::RoundsTaken));
+        }
+        retention::write(self.connection, known.number, checkpoint)?;
+        let tally = self.tallies.entry(known.number).or_default();
+        tally.version += whole(checkpoint.version)?;
+        tally.rounds += whole(checkpoint.rounds)?;
+        tally.late += whole(checkpoint.late)?;
+        for (task, count) in (0..).zip(&checkpoint.tasks).filter(|(_, count)| count.told > 0) {
+            let total = self.counts.entry((known.number, task)).or_default();
+            total.told += whole(count.told)?;
+            total.completions += whole(count.completions)?;
+            total.reward_sum = sum(total.reward_sum, whole(count.reward_sum)?)?;
+            total.expected = sum(total.expected, whole(count.expected)?)?;
+        }
+        self.campaigns.remove(&restored.campaign);
+        Ok(Ok(Done::Restored))
     }
 
     fn record_status(
@@ -251,7 +340,7 @@ impl<'a> Batch<'a> {
             items::floats(&split.index),
         ])?;
         self.tallies.entry(known.number).or_default().rounds += past - first;
-        self.use_key(ask, first, past)?;
+        self.use_key(ask, known.number, first, past)?;
         Ok(Ok(Done::Asked))
     }
 
@@ -276,8 +365,8 @@ impl<'a> Batch<'a> {
 
     fn used_key(&self, ask: &Ask) -> rusqlite::Result<Option<Refusal>> {
         let Some(key) = &ask.key else { return Ok(None) };
-        let find = "SELECT request, first, past FROM used_key WHERE token = ?1 AND key = ?2 AND expires_at > ?3";
-        let mut find = self.connection.prepare_cached(find)?;
+        let find = format!("SELECT request, first, past FROM used_key {LIVE_KEY}");
+        let mut find = self.connection.prepare_cached(&find)?;
         let used = find.query_row(params![ask.token, key.key, ask.at], |row| {
             let rounds = row.get::<_, i64>(1)? as u64..row.get::<_, i64>(2)? as u64;
             Ok(Refusal::KeyUsed { request: row.get(0)?, rounds })
@@ -285,12 +374,12 @@ impl<'a> Batch<'a> {
         used.optional()
     }
 
-    fn use_key(&mut self, ask: &Ask, first: i64, past: i64) -> rusqlite::Result<()> {
+    fn use_key(&mut self, ask: &Ask, campaign: i64, first: i64, past: i64) -> rusqlite::Result<()> {
         let Some(key) = &ask.key else { return Ok(()) };
-        let insert = "INSERT OR REPLACE INTO used_key (token, key, request, campaign, first, past, expires_at) \
-                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-        let row =
-            params![ask.token, key.key, key.request, ask.campaign, first, past, key.expires_at];
+        let insert = "INSERT OR REPLACE INTO used_key (token, key, request, campaign, first, past, expires_at, number) \
+                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        let Key { key, request, expires_at } = key;
+        let row = params![ask.token, key, request, ask.campaign, first, past, expires_at, campaign];
         self.connection.prepare_cached(insert)?.execute(row)?;
         self.forget_until = self.forget_until.max(Some(ask.at));
         Ok(())
@@ -307,6 +396,9 @@ impl<'a> Batch<'a> {
     fn tell(&mut self, tell: &Tell, reports: &mut Reports<'_>) -> Answer {
         let Some(known) = self.known(&tell.campaign)? else { return Ok(Err(Refusal::NoCampaign)) };
         let round = whole(tell.round)?;
+        if self.is_compacted(known, round)? {
+            return Ok(Err(Refusal::Compacted));
+        }
         let told = self.told(known.number, round, reports)?;
         let mut is_new = Vec::with_capacity(tell.items.len());
         for item in &tell.items {
@@ -361,6 +453,10 @@ impl<'a> Batch<'a> {
         Ok(found.filter(|(_, past)| *past > round).map(|(there, _)| there))
     }
 
+    fn is_compacted(&self, known: Known, round: i64) -> rusqlite::Result<bool> {
+        Ok(round < known.compacted && self.there(known.number, round)?.is_none())
+    }
+
     /// What is known of a round: tasks in order.
     fn told(
         &self,
@@ -407,6 +503,9 @@ impl<'a> Batch<'a> {
             return Ok(Err(Refusal::NoCampaign));
         };
         let round = whole(correction.round)?;
+        if self.is_compacted(known, round)? {
+            return Ok(Err(Refusal::Compacted));
+        }
         let told = self.told(known.number, round, reports)?;
         let Some(from) = place_of(&told, correction.task).map(|place| told[place].counted) else {
             return Ok(Err(Refusal::NothingToCorrect));

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use super::failure::broken;
 use super::items::Items;
 use super::read::{self, natural, outcome};
-use crate::store::{Outcome, Standing, TaskCount, Verified};
+use crate::store::{Checkpoint, Outcome, Standing, TaskCount, Verified};
 
 type Read<T> = rusqlite::Result<T>;
 
@@ -26,7 +26,9 @@ pub(super) fn items_kept(connection: &Connection) -> Read<u64> {
 pub(super) fn glance(connection: &Connection) -> Read<Verified> {
     let select = "SELECT id FROM campaign LEFT JOIN tally ON tally.campaign = number WHERE tally.version IS NOT
         (SELECT coalesce(sum(told), 0) FROM task_count WHERE task_count.campaign = number) +
-        (SELECT count(*) FROM correction WHERE correction.campaign = number) LIMIT 20";
+        (SELECT count(*) FROM correction WHERE correction.campaign = number) +
+        coalesce((SELECT checkpoint.version FROM checkpoint WHERE checkpoint.campaign = number), 0) -
+        (SELECT coalesce(sum(told), 0) FROM checkpoint_count WHERE checkpoint_count.campaign = number) LIMIT 20";
     let mut verified = Verified { items: items_kept(connection)?, ..Verified::default() };
     let mut unsound = connection.prepare(select)?;
     for id in unsound.query_map([], |row| row.get::<_, String>(0))? {
@@ -70,14 +72,30 @@ pub(super) fn fold(connection: &Connection) -> Read<Verified> {
             .faults
             .extend(faults.into_iter().take(room).map(|fault| format!("campaign {id}: {fault}")));
     }
-    let strays = "SELECT count(*) FROM told WHERE campaign NOT IN (SELECT number FROM campaign)";
-    let highest =
-        "SELECT max(campaign) > coalesce((SELECT max(number) FROM campaign), 0) FROM told";
-    if connection.query_row(highest, [], |row| row.get::<_, Option<bool>>(0))? == Some(true) {
-        let strays: i64 = connection.query_row(strays, [], |row| row.get(0))?;
+    let strays = strays(connection)?;
+    if strays > 0 {
         verified.faults.insert(0, format!("{strays} reports are of no campaign"));
     }
     Ok(verified)
+}
+
+/// Reports of campaigns that were never there. Those of deleted campaigns are removed bit by bit.
+fn strays(connection: &Connection) -> Read<i64> {
+    let has_deletions = "SELECT count(*) > 0 FROM sqlite_schema WHERE name = 'deletion'";
+    let has_deletions: bool = connection.query_row(has_deletions, [], |row| row.get(0))?;
+    let known = if has_deletions {
+        "(SELECT number FROM campaign UNION ALL SELECT number FROM deletion WHERE NOT is_purged)"
+    } else {
+        "(SELECT number FROM campaign)"
+    };
+    // One look at the index for each number that occurs, and not one for each report.
+    let list = format!(
+        "WITH RECURSIVE met (number) AS (SELECT min(campaign) FROM told UNION ALL \
+         SELECT (SELECT min(campaign) FROM told WHERE campaign > met.number) FROM met WHERE met.number IS NOT NULL) \
+         SELECT coalesce(sum((SELECT count(*) FROM told WHERE campaign = met.number)), 0) FROM met \
+         WHERE met.number NOT IN {known}"
+    );
+    connection.query_row(&list, [], |row| row.get(0))
 }
 
 /// A campaign on its way.
@@ -95,16 +113,19 @@ struct Folding {
 
 impl Folding {
     fn new(connection: &Connection, campaign: i64, tasks: usize) -> Read<Self> {
+        let checkpoint = read::checkpoint(connection, campaign)?;
+        let items = checkpoint.as_ref().map_or(0, Checkpoint::outcomes);
+        let none = || Standing { tasks: vec![TaskCount::default(); tasks], ..Standing::default() };
         let mut folding = Self {
-            standing: Standing { tasks: vec![TaskCount::default(); tasks], ..Standing::default() },
-            items: 0,
+            standing: checkpoint.as_ref().map_or_else(none, Checkpoint::standing),
+            items,
             faults: Vec::new(),
             asks: asks(connection, campaign)?,
             corrections: HashMap::new(),
             last_met: vec![i64::MIN; tasks],
         };
-        folding.standing.rounds =
-            folding.asks.iter().map(|(first, past)| past.abs_diff(*first)).sum();
+        folding.standing.rounds +=
+            folding.asks.iter().map(|(first, past)| past.abs_diff(*first)).sum::<u64>();
         if folding.asks.windows(2).any(|pair| pair[1].0 < pair[0].1) {
             folding.faults.push("a round was handed out twice".to_owned());
         }

@@ -7,6 +7,7 @@ mod failure;
 mod folder;
 mod items;
 mod read;
+mod retention;
 mod schema;
 mod write;
 
@@ -22,8 +23,9 @@ use rusqlite::Connection;
 
 use super::metrics::disk_free_bytes;
 use super::{
-    CampaignRow, Command, Done, Event, Millis, Refusal, RoundRow, SplitRow, Standing, Store,
-    StoreError, StoreMetrics, TokenRow, UsedKey, Verified,
+    CampaignRow, Checkpoint, Command, Compacted, Compaction, DeletedCampaign, Done, Event, Millis,
+    Refusal, RoundRow, SplitRow, Standing, Store, StoreError, StoreMetrics, StoreSize, TokenRow,
+    UsedKey, Verified,
 };
 use failure::{DAMAGED, passing};
 use folder::{FileId, Hold, NEW_DATABASE, refused};
@@ -165,6 +167,17 @@ impl SqliteStore {
         self.read(mark)
     }
 
+    /// Writes the file again without free pages, for a store that is not served: everything else
+    /// waits meanwhile.
+    ///
+    /// # Errors
+    /// If it cannot be written; the file is then as it was.
+    pub fn vacuum(&self) -> Result<(), StoreError> {
+        // Readers that are idle would keep the WAL from being emptied.
+        locked(&self.readers).clear();
+        self.writer()?.vacuum()
+    }
+
     /// A copy of everything as it is now, into a new file, also while it is written to.
     pub(crate) fn copy_to(&self, path: &Path) -> Result<(), StoreError> {
         self.read(|connection| {
@@ -235,10 +248,14 @@ impl SqliteStore {
     fn pass(&self, batch: &[Command], answers: &[Result<Done, Refusal>]) {
         let mut leases = locked(&self.leases);
         for (command, answer) in batch.iter().zip(answers) {
-            if let (Command::Ask(ask), Ok(Done::Asked)) = (command, answer)
-                && let Some(next) = leases.get_mut(&ask.campaign)
-            {
-                *next = ask.rounds.end.max(*next);
+            match (command, answer) {
+                (Command::Ask(ask), Ok(Done::Asked)) => {
+                    if let Some(next) = leases.get_mut(&ask.campaign) {
+                        *next = ask.rounds.end.max(*next);
+                    }
+                }
+                (Command::Delete(deletion), Ok(_)) => drop(leases.remove(&deletion.campaign)),
+                _ => {}
             }
         }
     }
@@ -363,12 +380,43 @@ impl Store for SqliteStore {
         })
     }
 
+    fn last_event(&self, campaign: &str) -> Result<u64, StoreError> {
+        self.read_campaign(campaign, read::last_event)
+    }
+
     fn used_key(&self, token: &str, key: &str, now: Millis) -> Result<Option<UsedKey>, StoreError> {
         self.read(|connection| read::used_key(connection, token, key, now))
     }
 
     fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
         self.read(read::tokens)
+    }
+
+    fn checkpoint(&self, campaign: &str) -> Result<Option<Checkpoint>, StoreError> {
+        self.read_campaign(campaign, read::checkpoint)
+    }
+
+    fn compact(&self, compaction: &Compaction) -> Result<Compacted, StoreError> {
+        self.check_place()?;
+        self.writer()?.compact(compaction)
+    }
+
+    fn purge(&self, rows: usize) -> Result<u64, StoreError> {
+        self.check_place()?;
+        self.writer()?.purge(rows)
+    }
+
+    fn release_space(&self) -> Result<u64, StoreError> {
+        self.check_place()?;
+        self.writer()?.release_space()
+    }
+
+    fn size(&self) -> Result<StoreSize, StoreError> {
+        self.read(write::pages)
+    }
+
+    fn deleted_campaigns(&self, limit: usize) -> Result<Vec<DeletedCampaign>, StoreError> {
+        self.read(|connection| read::deleted_campaigns(connection, limit))
     }
 
     fn verify(&self) -> Result<Verified, StoreError> {

@@ -11,8 +11,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::failure::broken;
 use super::items::{self, Items};
 use crate::store::{
-    CampaignRow, CampaignStatus, Event, EventKind, LOOKED_BACK, Millis, Outcome, RoundRow, Split,
-    SplitRow, Standing, TaskCount, TokenRow, UsedKey,
+    CampaignRow, CampaignStatus, Checkpoint, DeletedCampaign, Event, EventKind, LOOKED_BACK,
+    Millis, Outcome, RoundRow, Split, SplitRow, Standing, TaskCount, TokenRow, UsedKey,
 };
 
 type Read<T> = rusqlite::Result<T>;
@@ -20,6 +20,11 @@ type Read<T> = rusqlite::Result<T>;
 const CAMPAIGN: &str =
     "SELECT id, tasks, status, version, created_at, changed_at, spec FROM campaign";
 const ASK: &str = "SELECT first, past, stats_version, at, expires_at, budget, available, spend, success, idx, seq, token FROM ask";
+
+/// A key that has not expired, of a campaign that was not deleted since.
+pub(super) const LIVE_KEY: &str = "WHERE token = ?1 AND key = ?2 AND expires_at > ?3 AND CASE \
+    WHEN used_key.number IS NULL THEN NOT EXISTS (SELECT 1 FROM deletion WHERE id = used_key.campaign) \
+    ELSE EXISTS (SELECT 1 FROM campaign WHERE campaign.number = used_key.number) END";
 
 /// Reads inside one transaction.
 pub(super) fn together<T>(
@@ -94,13 +99,49 @@ pub(super) fn standing(connection: &Connection, campaign: &str) -> Read<Standing
     else {
         return Ok(Standing::default());
     };
-    let mut counts = connection.prepare_cached(
-        "SELECT task, told, completions, reward_sum, expected FROM task_count WHERE campaign = ?1",
-    )?;
-    let mut rows = counts.query([number])?;
+    let counts =
+        "SELECT task, told, completions, reward_sum, expected FROM task_count WHERE campaign = ?1";
+    read_counts(connection, counts, number, &mut standing.tasks)?;
+    Ok(standing)
+}
+
+/// The counts of rounds that were compacted.
+pub(super) fn checkpoint(connection: &Connection, campaign: i64) -> Read<Option<Checkpoint>> {
+    // A file of an earlier form can be read without being brought to the present one.
+    let is_known = "SELECT count(*) > 0 FROM sqlite_schema WHERE name = 'checkpoint'";
+    if !connection.prepare_cached(is_known)?.query_row([], |row| row.get::<_, bool>(0))? {
+        return Ok(None);
+    }
+    let find = "SELECT past, checkpoint.rounds, checkpoint.version, late, at, tasks FROM checkpoint \
+                JOIN campaign ON number = campaign WHERE campaign = ?1";
+    let totals = |row: &Row<'_>| {
+        Ok(Checkpoint {
+            end: natural(row, 0)?,
+            rounds: natural(row, 1)?,
+            version: natural(row, 2)?,
+            late: natural(row, 3)?,
+            at: row.get(4)?,
+            tasks: vec![TaskCount::default(); row.get::<_, u32>(5)? as usize],
+        })
+    };
+    let found = connection.prepare_cached(find)?.query_row([campaign], totals).optional()?;
+    let Some(mut checkpoint) = found else { return Ok(None) };
+    let counts = "SELECT task, told, completions, reward_sum, expected FROM checkpoint_count WHERE campaign = ?1";
+    read_counts(connection, counts, campaign, &mut checkpoint.tasks)?;
+    Ok(Some(checkpoint))
+}
+
+/// Reads task, told, completions, rewards and expected completions of each task.
+fn read_counts(
+    connection: &Connection,
+    select: &str,
+    campaign: i64,
+    tasks: &mut [TaskCount],
+) -> Read<()> {
+    let mut counts = connection.prepare_cached(select)?;
+    let mut rows = counts.query([campaign])?;
     while let Some(row) = rows.next()? {
-        let count = standing
-            .tasks
+        let count = tasks
             .get_mut(row.get::<_, u32>(0)? as usize)
             .ok_or_else(|| broken("count of a task that is not there"))?;
         *count = TaskCount {
@@ -110,7 +151,25 @@ pub(super) fn standing(connection: &Connection, campaign: &str) -> Read<Standing
             expected: natural(row, 4)?,
         };
     }
-    Ok(standing)
+    Ok(())
+}
+
+/// Campaigns that were deleted, the latest first.
+pub(super) fn deleted_campaigns(
+    connection: &Connection,
+    limit: usize,
+) -> Read<Vec<DeletedCampaign>> {
+    let list = "SELECT id, at, token, rounds, outcomes FROM deletion ORDER BY number DESC LIMIT ?1";
+    let deleted = |row: &Row<'_>| {
+        Ok(DeletedCampaign {
+            id: row.get(0)?,
+            at: row.get(1)?,
+            token: row.get(2)?,
+            rounds: natural(row, 3)?,
+            outcomes: natural(row, 4)?,
+        })
+    };
+    connection.prepare_cached(list)?.query_map([count(limit)], deleted)?.collect()
 }
 
 pub(super) fn split(connection: &Connection, campaign: i64, round: u64) -> Read<Option<SplitRow>> {
@@ -130,9 +189,9 @@ pub(super) fn last_split(connection: &Connection, campaign: i64) -> Read<Option<
 
 /// One past the highest round that was handed out.
 pub(super) fn past_rounds(connection: &Connection, campaign: i64) -> Read<u64> {
-    let mut find = connection
-        .prepare_cached("SELECT past FROM ask WHERE campaign = ?1 ORDER BY first DESC LIMIT 1")?;
-    Ok(find.query_row([campaign], |row| natural(row, 0)).optional()?.unwrap_or(1))
+    let find = "SELECT max(coalesce((SELECT past FROM ask WHERE campaign = ?1 ORDER BY first DESC LIMIT 1), 1), \
+                coalesce((SELECT past FROM checkpoint WHERE campaign = ?1), 1))";
+    connection.prepare_cached(find)?.query_row([campaign], |row| natural(row, 0))
 }
 
 fn split_row(row: &Row<'_>) -> Read<SplitRow> {
@@ -268,6 +327,15 @@ fn told(
     Ok(told)
 }
 
+/// The number of the last event of a campaign.
+pub(super) fn last_event(connection: &Connection, campaign: i64) -> Read<u64> {
+    let last = "SELECT max(coalesce((SELECT max(seq) FROM status_event WHERE campaign = ?1), 0),
+        coalesce((SELECT max(seq) FROM ask WHERE campaign = ?1), 0),
+        coalesce((SELECT max(seq) FROM told WHERE campaign = ?1), 0),
+        coalesce((SELECT max(seq) FROM correction WHERE campaign = ?1), 0))";
+    connection.prepare_cached(last)?.query_row([campaign], |row| natural(row, 0))
+}
+
 pub(super) fn events(
     connection: &Connection,
     campaign: i64,
@@ -335,7 +403,7 @@ pub(super) fn used_key(
     key: &str,
     now: Millis,
 ) -> Read<Option<UsedKey>> {
-    let find = "SELECT request, campaign, first, past FROM used_key WHERE token = ?1 AND key = ?2 AND expires_at > ?3";
+    let find = format!("SELECT request, campaign, first, past FROM used_key {LIVE_KEY}");
     let used = |row: &Row<'_>| {
         Ok(UsedKey {
             request: row.get(0)?,
@@ -343,7 +411,7 @@ pub(super) fn used_key(
             rounds: natural(row, 2)?..natural(row, 3)?,
         })
     };
-    connection.prepare_cached(find)?.query_row(params![token, key, now], used).optional()
+    connection.prepare_cached(&find)?.query_row(params![token, key, now], used).optional()
 }
 
 pub(super) fn tokens(connection: &Connection) -> Read<Vec<TokenRow>> {

@@ -10,8 +10,12 @@ use super::folder::{self, refused};
 use crate::store::StoreError;
 
 /// Step n leads from form n to form n + 1.
-const STEPS: &[&str] =
-    &[include_str!("schema_1.sql"), include_str!("schema_2.sql"), include_str!("schema_3.sql")];
+const STEPS: &[&str] = &[
+    include_str!("schema_1.sql"),
+    include_str!("schema_2.sql"),
+    include_str!("schema_3.sql"),
+    include_str!("schema_4.sql"),
+];
 
 /// Pages of the WAL are a few kilobytes each: some sixteen megabytes.
 pub(super) const CHECKPOINT_PAGES: i64 = 4000;
@@ -42,6 +46,8 @@ pub(super) fn writer(path: &Path) -> Result<Connection, StoreError> {
     let doing = format!("prepare {shown}");
     let prepare = |connection: &Connection| -> rusqlite::Result<()> {
         connection.busy_timeout(PATIENCE)?;
+        // Before there are tables: files that have some change only when they are rewritten.
+        connection.pragma_update(None, "auto_vacuum", "incremental")?;
         connection.pragma_update(None, "journal_mode", "wal")?;
         sync_always(connection)?;
         connection.pragma_update(None, "cache_size", -64_000)?;

@@ -7,8 +7,9 @@ use rusqlite::Connection;
 use super::batch::{Batch, Known};
 use super::checkpoint::BackgroundCheckpoint;
 use super::failure::{is_harmless, lasting, passing};
+use super::retention;
 use super::schema::{self, CHECKPOINT_PAGES};
-use crate::store::{Command, Done, Refusal, StoreError};
+use crate::store::{Command, Compacted, Compaction, Done, Refusal, StoreError, StoreSize};
 
 /// Batches between two looks at the WAL. A look costs as much as a statement or two, and a small
 /// batch has few; most write less than twenty pages.
@@ -91,6 +92,56 @@ impl Writer {
         self.commit()?;
         self.is_troubled = false;
         Ok(())
+    }
+
+    /// Replaces old rounds by their counts, in one transaction.
+    pub(super) fn compact(&mut self, compaction: &Compaction) -> Result<Compacted, StoreError> {
+        self.campaigns.remove(&compaction.campaign);
+        self.in_transaction("compact rounds", |connection| {
+            retention::compact(connection, compaction)
+        })
+    }
+
+    /// Removes rows of deleted campaigns, in one transaction.
+    pub(super) fn purge(&mut self, rows: usize) -> Result<u64, StoreError> {
+        self.in_transaction("remove a deleted campaign", |connection| {
+            retention::purge(connection, rows)
+        })
+    }
+
+    fn in_transaction<T>(
+        &mut self,
+        doing: &str,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        self.usable()?;
+        self.tidy()?;
+        self.begin().map_err(|error| self.after(doing, &error))?;
+        let worked = work(&self.connection).map_err(|error| self.give_up(doing, &error))?;
+        self.commit()?;
+        Ok(worked)
+    }
+
+    /// Cuts some free pages off the end of the file. Returns how many bytes; none if the file was
+    /// made by a version that did not prepare it for that.
+    pub(super) fn release_space(&mut self) -> Result<u64, StoreError> {
+        const PAGES: u32 = 256;
+        self.usable()?;
+        let doing = "give back free space";
+        let before = pages(&self.connection).map_err(|error| self.after(doing, &error))?;
+        let vacuum = format!("PRAGMA incremental_vacuum({PAGES})");
+        let vacuumed = self.connection.execute_batch(&vacuum);
+        vacuumed.map_err(|error| self.after(doing, &error))?;
+        let after = pages(&self.connection).map_err(|error| self.after(doing, &error))?;
+        Ok(before.bytes.saturating_sub(after.bytes))
+    }
+
+    /// Writes the file again without free pages. Takes as long as reading and writing all of it.
+    pub(super) fn vacuum(&mut self) -> Result<(), StoreError> {
+        self.usable()?;
+        let vacuumed = self.connection.execute_batch("VACUUM");
+        vacuumed.map_err(|error| self.after("rewrite the file", &error))?;
+        self.checkpoint("TRUNCATE").map(|_| ())
     }
 
     /// Sets or removes the mark of an import that has not finished.
@@ -210,6 +261,14 @@ impl Writer {
             Err(error) => Err(self.fail(lasting("move the log into the database", &error))),
         }
     }
+}
+
+/// How large the file is, as the connection sees it.
+pub(super) fn pages(connection: &Connection) -> rusqlite::Result<StoreSize> {
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let size = pragma("page_size")?;
+    let bytes = |pages: i64| (pages * size).unsigned_abs();
+    Ok(StoreSize { bytes: bytes(pragma("page_count")?), free: bytes(pragma("freelist_count")?) })
 }
 
 #[cfg(test)]

@@ -1,0 +1,54 @@
+//! Old rounds are removed on request.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::http::App;
+use crate::http::error::{ErrorResponse, ProblemDetails};
+use crate::http::extract::StrictJson;
+use crate::service::SweepReport;
+
+/// A request does at most so much work; the answer says whether there is more.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// Which rounds to compact.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CompactionRequest {
+    /// Rounds that expired longer ago than this.
+    #[serde(deserialize_with = "crate::whole::number")]
+    #[schema(minimum = 0, maximum = 3_155_760_000_u64)]
+    pub retain_seconds: u64,
+    /// Only count them.
+    #[serde(default)]
+    pub dry_run: bool,
+}
+
+/// Replace old rounds by their counts, and remove what is left of deleted campaigns.
+///
+/// The counts of campaigns do not change. Nothing can be reported for the rounds any more.
+#[utoipa::path(
+    post,
+    path = "/v1/compactions",
+    operation_id = "compact",
+    tag = "operations",
+    request_body = CompactionRequest,
+    responses(
+        (status = 200, description = "Done, or as much of it as there was time for.", body = SweepReport),
+        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
+    ),
+    security(("token" = ["admin"]))
+)]
+pub(crate) async fn post(
+    State(app): State<Arc<App>>,
+    StrictJson(request): StrictJson<CompactionRequest>,
+) -> Result<Json<SweepReport>, ErrorResponse> {
+    let retain = Duration::from_secs(request.retain_seconds);
+    Ok(Json(app.service.sweep(retain, request.dry_run, LONGEST).await?))
+}

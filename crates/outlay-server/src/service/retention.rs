@@ -1,0 +1,351 @@
+//! Old rounds are replaced by their counts, and the rows of deleted campaigns removed: a little at
+//! a time, so that requests hardly notice.
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use outlay::learner::LearnerSpec;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::CampaignService;
+use crate::error::ApiError;
+use crate::shapes::NewCampaign;
+use crate::store::{CampaignRow, Compaction, Millis, Store, StoreError};
+
+/// Outcomes of one transaction, about: some ten milliseconds.
+const OUTCOMES_AT_ONCE: u64 = 20_000;
+/// Rounds of one transaction at most.
+const ROUNDS_AT_ONCE: u64 = 2000;
+/// Rows of deleted campaigns that are removed in one transaction.
+const ROWS_AT_ONCE: usize = 5000;
+/// Campaigns read at once: each has a problem with it, which may be large.
+const CAMPAIGNS_AT_ONCE: usize = 20;
+/// Free space is given back when there is more than this, and more than a part of the file: what
+/// is free is used again by the next rounds.
+const MOST_FREE_BYTES: u64 = 16 << 20;
+const MOST_FREE_PART: u64 = 5;
+/// After each step the work rests this many times as long as the step took.
+const REST: u32 = 4;
+const LEAST_REST: Duration = Duration::from_millis(5);
+/// The time between two looks for old rounds, at most and at least.
+const INTERVAL: Duration = Duration::from_secs(3600);
+const LEAST_INTERVAL: Duration = Duration::from_secs(1);
+/// Looks for old rounds within the time that rounds are kept.
+const LOOKS: u32 = 24;
+
+/// What to do in a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sweep {
+    /// The present time.
+    pub now: Millis,
+    /// Rounds are kept this long after they have expired; absent: for ever.
+    pub retain: Option<Duration>,
+    /// Only count, and change nothing.
+    pub is_dry_run: bool,
+}
+
+/// What was done.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+pub struct SweepReport {
+    /// Rounds that were replaced by their counts.
+    pub rounds: u64,
+    /// Their outcomes. A dry run does not count them.
+    pub outcomes: u64,
+    /// Rows of deleted campaigns that were removed.
+    pub removed_rows: u64,
+    /// Bytes that were given back to the file system.
+    pub released_bytes: u64,
+    /// Campaigns whose rounds must all be kept.
+    pub kept: Vec<KeptCampaign>,
+    /// Whether there was time for everything; if not, call again.
+    pub is_done: bool,
+}
+
+/// A campaign whose rounds must all be kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct KeptCampaign {
+    /// Its id.
+    pub id: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Compacts old rounds and removes what is left of deleted campaigns. `pace` is called after every
+/// step with the time that it took, and may rest or end the work.
+///
+/// # Errors
+/// If the store cannot be read or written. What was done before is done.
+pub fn sweep(
+    store: &dyn Store,
+    sweep: &Sweep,
+    pace: &mut dyn FnMut(Duration) -> ControlFlow<()>,
+) -> Result<SweepReport, StoreError> {
+    let mut report = SweepReport::default();
+    let ended = work(store, sweep, pace, &mut report)?;
+    report.is_done = ended.is_continue();
+    Ok(report)
+}
+
+type Pace<'a> = dyn FnMut(Duration) -> ControlFlow<()> + 'a;
+
+fn work(
+    store: &dyn Store,
+    sweep: &Sweep,
+    pace: &mut Pace<'_>,
+    report: &mut SweepReport,
+) -> Result<ControlFlow<()>, StoreError> {
+    if !sweep.is_dry_run && purge(store, pace, report)?.is_break() {
+        return Ok(ControlFlow::Break(()));
+    }
+    if let Some(retain) = sweep.retain
+        && compact_all(store, sweep, retain, pace, report)?.is_break()
+    {
+        return Ok(ControlFlow::Break(()));
+    }
+    if sweep.is_dry_run {
+        return Ok(ControlFlow::Continue(()));
+    }
+    release(store, pace, report)
+}
+
+fn purge(
+    store: &dyn Store,
+    pace: &mut Pace<'_>,
+    report: &mut SweepReport,
+) -> Result<ControlFlow<()>, StoreError> {
+    loop {
+        let begun = Instant::now();
+        let removed = store.purge(ROWS_AT_ONCE)?;
+        report.removed_rows += removed;
+        if removed == 0 {
+            return Ok(ControlFlow::Continue(()));
+        }
+        if pace(begun.elapsed()).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+}
+
+fn compact_all(
+    store: &dyn Store,
+    sweep: &Sweep,
+    retain: Duration,
+    pace: &mut Pace<'_>,
+    report: &mut SweepReport,
+) -> Result<ControlFlow<()>, StoreError> {
+    let mut after: Option<String> = None;
+    loop {
+        let page = store.campaigns(after.as_deref(), CAMPAIGNS_AT_ONCE)?;
+        for row in &page {
+            let compaction = match compaction(row, sweep, retain) {
+                Ok(compaction) => compaction,
+                Err(why) => {
+                    report.kept.push(KeptCampaign { id: row.id.clone(), why: why.to_owned() });
+                    continue;
+                }
+            };
+            if compact(store, &compaction, pace, report)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        match page.into_iter().next_back() {
+            Some(last) => after = Some(last.id),
+            None => return Ok(ControlFlow::Continue(())),
+        }
+    }
+}
+
+fn compact(
+    store: &dyn Store,
+    compaction: &Compaction,
+    pace: &mut Pace<'_>,
+    report: &mut SweepReport,
+) -> Result<ControlFlow<()>, StoreError> {
+    loop {
+        let begun = Instant::now();
+        let compacted = store.compact(compaction)?;
+        report.rounds += compacted.rounds;
+        report.outcomes += compacted.outcomes;
+        if compacted.rounds == 0 {
+            return Ok(ControlFlow::Continue(()));
+        }
+        if pace(begun.elapsed()).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        if compacted.is_done {
+            return Ok(ControlFlow::Continue(()));
+        }
+    }
+}
+
+/// What may be compacted of a campaign; else why nothing may.
+fn compaction(
+    row: &CampaignRow,
+    sweep: &Sweep,
+    retain: Duration,
+) -> Result<Compaction, &'static str> {
+    let request: NewCampaign =
+        serde_json::from_str(&row.spec).map_err(|_| "its settings cannot be read")?;
+    let learner = request.learner.as_deref().map_or(Ok(LearnerSpec::default()), str::parse);
+    let learner = learner.map_err(|_| "its learner is unknown")?;
+    if !learner.is_count_based() {
+        return Err("its learner needs every round, not only the counts");
+    }
+    let retain = Millis::try_from(retain.as_millis()).unwrap_or(Millis::MAX);
+    let tasks = u64::from(row.tasks.max(1));
+    let at_once = (OUTCOMES_AT_ONCE / tasks).clamp(1, ROUNDS_AT_ONCE);
+    Ok(Compaction {
+        campaign: row.id.clone(),
+        expired_before: sweep.now.saturating_sub(retain),
+        keep_last_full: request.guards.is_some_and(|guards| !guards.is_empty()),
+        most_rounds: if sweep.is_dry_run { u64::MAX } else { at_once },
+        is_dry_run: sweep.is_dry_run,
+        at: sweep.now,
+    })
+}
+
+fn release(
+    store: &dyn Store,
+    pace: &mut Pace<'_>,
+    report: &mut SweepReport,
+) -> Result<ControlFlow<()>, StoreError> {
+    loop {
+        let size = store.size()?;
+        if size.free < MOST_FREE_BYTES.max(size.bytes / MOST_FREE_PART) {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let begun = Instant::now();
+        let released = store.release_space()?;
+        report.released_bytes += released;
+        if released == 0 {
+            return Ok(ControlFlow::Continue(()));
+        }
+        if pace(begun.elapsed()).is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+}
+
+/// The thread that does this in the background.
+#[derive(Debug, Default)]
+pub(super) struct Maintenance {
+    signal: Arc<Signal>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the thread is to do next.
+#[derive(Debug, Default)]
+struct Signal {
+    state: Mutex<SignalState>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct SignalState {
+    is_woken: bool,
+    is_stopped: bool,
+}
+
+impl Signal {
+    fn state(&self) -> MutexGuard<'_, SignalState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for that long, or until it is stopped.
+    fn rest(&self, time: Duration) -> ControlFlow<()> {
+        let state = self.state();
+        let waited = self.changed.wait_timeout_while(state, time, |state| !state.is_stopped);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if state.is_stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Waits for that long, or until there is something to do.
+    fn wait(&self, time: Duration) -> ControlFlow<()> {
+        let state = self.state();
+        let is_idle = |state: &mut SignalState| !state.is_stopped && !state.is_woken;
+        let waited = self.changed.wait_timeout_while(state, time, is_idle);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.is_woken = false;
+        if state.is_stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl Maintenance {
+    /// There are rows to remove.
+    pub(super) fn wake(&self) {
+        self.signal.state().is_woken = true;
+        self.signal.changed.notify_all();
+    }
+
+    /// Ends the thread after the step in hand.
+    pub(super) fn stop(&self) {
+        self.signal.state().is_stopped = true;
+        self.signal.changed.notify_all();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        thread.map(JoinHandle::join);
+    }
+}
+
+impl CampaignService {
+    /// Starts the thread that compacts rounds which expired longer ago than `retain`, and removes
+    /// the rows of deleted campaigns. It ends with [`drain`](Self::drain).
+    pub fn start_maintenance(&self, retain: Option<Duration>) {
+        let maintenance = &self.shared.maintenance;
+        let (store, clock) = (Arc::clone(self.store()), Arc::clone(self.clock()));
+        let signal = Arc::clone(&maintenance.signal);
+        let interval = retain.map_or(INTERVAL, |retain| retain / LOOKS);
+        let interval = interval.clamp(LEAST_INTERVAL, INTERVAL);
+        let run = move || {
+            let mut wait = LEAST_INTERVAL;
+            while signal.wait(wait).is_continue() {
+                wait = interval;
+                let wanted = Sweep { now: clock.now(), retain, is_dry_run: false };
+                let mut pace = |took: Duration| signal.rest((took * REST).max(LEAST_REST));
+                match sweep(store.as_ref(), &wanted, &mut pace) {
+                    Ok(report) => log(&report),
+                    Err(error) => tracing::warn!(%error, "old rounds could not be removed"),
+                }
+            }
+        };
+        let started = std::thread::Builder::new().name("maintenance".to_owned()).spawn(run);
+        let thread = started.inspect_err(|error| tracing::warn!(%error, "no maintenance")).ok();
+        *maintenance.thread.lock().unwrap_or_else(PoisonError::into_inner) = thread;
+    }
+
+    /// Compacts rounds and removes what is left of deleted campaigns now, for at most `time`.
+    ///
+    /// # Errors
+    /// If the store cannot be read or written.
+    pub async fn sweep(
+        &self,
+        retain: Duration,
+        is_dry_run: bool,
+        time: Duration,
+    ) -> Result<SweepReport, ApiError> {
+        let wanted = Sweep { now: self.now(), retain: Some(retain), is_dry_run };
+        let report = self.read("", move |store, _| {
+            let begun = Instant::now();
+            sweep(store, &wanted, &mut |took| {
+                std::thread::sleep(took.max(LEAST_REST));
+                if begun.elapsed() < time {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                }
+            })
+        });
+        let report = report.await?;
+        log(&report);
+        Ok(report)
+    }
+}
+
+fn log(report: &SweepReport) {
+    let SweepReport { rounds, outcomes, removed_rows, released_bytes, .. } = report;
+    if rounds + removed_rows + released_bytes > 0 {
+        tracing::info!(rounds, outcomes, removed_rows, released_bytes, "old rounds removed");
+    }
+}
