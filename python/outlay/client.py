@@ -269,6 +269,14 @@ class Client:
         """
         return self._change(campaign, "closed", seen)
 
+    def delete(self, campaign: str, seen: CampaignState | None = None, *, force: bool = False) -> None:
+        """Delete a campaign with its rounds and outcomes; this cannot be undone, and its id is free again.
+
+        Only a closed campaign is deleted, unless ``force`` is true. With ``seen``, only if the campaign is still as it was then.
+        """
+        address = self._campaign(campaign) + ("?force=true" if force else "")
+        self._request("DELETE", address, headers={"if-match": "*" if seen is None else seen.etag}, repeatable=False)
+
     def curves(
         self, campaign: str, points: int = 101, *, task: str | None = None, up_to: float | None = None
     ) -> list[Json]:
@@ -480,6 +488,53 @@ class Client:
             If the service rejects the request or cannot be reached.
         """
         return self._pages(f"{self._campaign(campaign)}/events", "events", after, page)
+
+    def stream(self, campaign: str, after: int | None = None) -> Iterator[Json]:
+        """Events as they happen: those after the event ``after``, or from now on. The iterator waits for the next one.
+
+        After a break it connects again and goes on after the last event. It ends when the campaign is deleted. Where several
+        replicas share a database, an event may come twice and in another order than that of ``seq``.
+        """
+        last, misses = after, 0
+        while True:
+            try:
+                for event in self._stream(campaign, last):
+                    misses = 0
+                    if event is None:
+                        return
+                    last = event["seq"]
+                    yield event
+            except (OSError, http.client.HTTPException) as error:
+                if misses == self._retries:
+                    raise Unreachable(self.url, error, True) from error
+            except ServiceError as error:
+                if misses == self._retries or error.status not in WORTH_ANOTHER_TRY:
+                    raise
+            misses += 1
+            time.sleep(min(LONGEST_PAUSE, FIRST_PAUSE * 2.0**misses) * random.uniform(0.5, 1.0))
+
+    def _stream(self, campaign: str, after: int | None) -> Iterator[Json | None]:
+        """The events of one connection; ``None`` if the campaign was deleted."""
+        sent = {"accept": "text/event-stream"}
+        if self._token is not None:
+            sent["authorization"] = f"Bearer {self._token}"
+        if after is not None:
+            sent["last-event-id"] = str(after)
+        connection = self._connect()
+        try:
+            connection.request("GET", f"{self._path}{self._campaign(campaign)}/events/stream", headers=sent)
+            response = connection.getresponse()
+            if response.status >= 400:
+                raise error_of(response.status, response.read())
+            kind = ""
+            for line in response:
+                field, _, value = line.decode().rstrip("\n").partition(": ")
+                if field == "event":
+                    kind = value
+                elif field == "data":
+                    yield None if kind == "deleted" else json.loads(value)
+        finally:
+            connection.close()
 
     def allocate(self, problem: Any, *, values: Mapping[str, float] | None = None, budget: float | None = None) -> Json:
         """The best allocation of a budget for known values; needs no campaign.

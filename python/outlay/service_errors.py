@@ -89,6 +89,7 @@ BY_STATUS: dict[int, type[ServiceError]] = {
     401: Unauthorised,
     403: Forbidden,
     404: NotFound,
+    410: NotFound,
     405: BadRequest,
     408: Unavailable,
     409: Conflict,

@@ -405,3 +405,35 @@ def test_tls(program, tmp_path, monkeypatch):
         assert len(attempts) == 1
     finally:
         service.kill()
+
+
+def test_a_campaign_is_deleted(client):
+    seen = client.create("shop", PROBLEM)
+    with pytest.raises(Conflict) as refused:
+        client.delete("shop")
+    assert refused.value.code == "campaign-not-closed"
+    client.close_campaign("shop")
+    with pytest.raises(VersionMoved):
+        client.delete("shop", seen=seen)
+    client.delete("shop", seen=client.get("shop"))
+    with pytest.raises(NotFound):
+        client.get("shop")
+    client.create("shop", PROBLEM)
+    client.delete("shop", force=True)
+    assert list(client.campaigns()) == []
+
+
+def test_events_are_streamed_until_the_campaign_is_deleted(client):
+    client.create("shop", PROBLEM)
+    stream = client.stream("shop", after=0)
+    assert next(stream)["kind"] == "created"
+    client.ask("shop")
+    asked = next(stream)
+    assert (asked["kind"], asked["rounds"]) == ("asked", [1])
+    client.tell("shop", 1, {"search": 14.5})
+    # Another one goes on where this one is.
+    assert next(client.stream("shop", after=asked["seq"]))["kind"] == "told"
+    client.delete("shop", force=True)
+    assert [event["kind"] for event in stream] == ["told"]
+    with pytest.raises(NotFound):
+        next(client.stream("shop"))

@@ -81,7 +81,7 @@ impl Default for Limits {
             name_bytes: 256,
             campaigns: 10_000,
             rounds_per_ask: 256,
-            open_rounds: 10_000,
+            open_rounds: 100_000,
             bulk_lines: 10_000,
             page: 1000,
             page_tasks: 100_000,

@@ -42,3 +42,35 @@ fn replicas_together_stay_within_the_horizon() {
     assert_eq!(handed_out, HORIZON);
     assert_eq!(database.sql("SELECT sum(end_round - first_round) FROM split"), ["60"]);
 }
+
+/// The last round of a horizon is asked for with one key at two replicas: both get it.
+#[test]
+fn one_key_gets_the_last_round_at_both_replicas() {
+    let Some(database) = Database::new() else { return };
+    let replicas: Vec<Running> =
+        (0..2).map(|_| Running::with(Arc::new(database.store()), Limits::default())).collect();
+    let task = json!({ "name": "a", "curve": { "family": "exponential", "scale": 2 } });
+    let new = json!({ "problem": { "budget": 10, "task": [task] }, "horizon": 1 }).to_string();
+    for campaign in 0..30 {
+        let path = format!("/v1/campaigns/c{campaign}");
+        for replica in &replicas {
+            assert!([200, 201].contains(&replica.client().json("PUT", &path, &new).status));
+        }
+        let key = format!("key-{campaign}");
+        let headers = [("content-type", "application/json"), ("idempotency-key", key.as_str())];
+        let (path, headers) = (format!("{path}/rounds"), &headers);
+        let path = &path;
+        let answers: Vec<_> = std::thread::scope(|scope| {
+            let ask = |replica| {
+                scope.spawn(move || {
+                    let replica: &Running = replica;
+                    replica.client().send("POST", path, headers, Some(b"{}"))
+                })
+            };
+            let asked: Vec<_> = replicas.iter().map(ask).collect();
+            asked.into_iter().map(|asked| asked.join().unwrap()).collect()
+        });
+        assert_eq!([answers[0].status, answers[1].status], [201, 201], "{answers:?}");
+        assert_eq!(answers[0].json()["rounds"], answers[1].json()["rounds"]);
+    }
+}

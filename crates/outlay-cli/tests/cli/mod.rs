@@ -15,6 +15,8 @@ mod parquet;
 mod replay;
 mod reproduce;
 #[cfg(feature = "serve")]
+mod retention;
+#[cfg(feature = "serve")]
 mod serve;
 mod simulate;
 mod snapshots;

@@ -12,6 +12,7 @@ mod check;
 mod clients;
 mod clock;
 mod cluster;
+mod compaction;
 mod disk;
 mod found;
 mod http;

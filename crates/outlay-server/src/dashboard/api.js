@@ -69,6 +69,20 @@ export async function get(path, signal) {
   return (await answered(path, { signal })).json();
 }
 
+/** Events as they happen: calls `heard` for each part that arrives, until the stream ends. Says whether there was a stream at all. */
+export async function listen(path, heard, signal) {
+  const response = await send(path, { signal, headers: { Accept: "text/event-stream" } });
+  if (!response.ok || response.body === null) return false;
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  heard("");
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return true;
+    heard(decoder.decode(value, { stream: true }));
+  }
+}
+
 /** What is at a path and its tag, or null if the tag is still the right one. */
 export async function getIfChanged(path, tag, signal) {
   const headers = tag === null ? {} : { "If-None-Match": tag };

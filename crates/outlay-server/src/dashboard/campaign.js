@@ -3,7 +3,7 @@
 import { ApiError, patch } from "./api.js";
 import { announce, ask, h, write } from "./dom.js";
 import { badge, trouble } from "./campaigns.js";
-import { Campaign, repeat } from "./follow.js";
+import { Campaign, follow, LISTENING_PERIOD, PERIOD, repeat } from "./follow.js";
 import { palette } from "./colours.js";
 import { curvesView } from "./curves.js";
 import { eventsView } from "./events.js";
@@ -119,14 +119,22 @@ export function showCampaign(main, id) {
       said = "";
       return;
     }
+    // It was there: whoever looks at it goes back to the others.
+    if (error.code === "no-campaign" && views !== null) {
+      announce(`The campaign ${id} was deleted.`);
+      location.hash = "#/";
+      return;
+    }
     // The same again leaves what is there, and a button in it the focus.
     const text = `${error.code} ${error.message}`;
     if (text !== said) message.replaceChildren(error.code === "no-campaign" ? missing(id) : trouble(error));
     said = text;
   }
 
-  const following = repeat(step, failed);
+  const stream = follow(campaign.path, () => following.now());
+  const following = repeat(step, failed, () => (stream.isOn() ? LISTENING_PERIOD : PERIOD));
   return () => {
+    stream.stop();
     following.stop();
     for (const view of views ?? []) view.leave?.();
   };

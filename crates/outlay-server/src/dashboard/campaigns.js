@@ -88,7 +88,7 @@ export function showCampaigns(main) {
     }
   }
 
-  const following = repeat(step, failed, 4000);
+  const following = repeat(step, failed, () => 4000);
   return () => following.stop();
 }
 

@@ -1,9 +1,9 @@
 // Follows something on the service: asks again and again, less often while the service is away, not at all while nobody looks.
 
-import { ApiError, campaignPath, get, getIfChanged } from "./api.js";
+import { ApiError, campaignPath, get, getIfChanged, listen } from "./api.js";
 import { announce, write } from "./dom.js";
 
-const PERIOD = 2000;
+export const PERIOD = 2000;
 const LONGEST = 30_000;
 /** A page of a list carries at most about this many tasks. */
 const CELLS = 20_000;
@@ -22,7 +22,7 @@ function word(error) {
 }
 
 /** Calls `step` again and again until the returned function is called; `failed` is told of what goes wrong, and null when all is well. */
-export function repeat(step, failed, period = PERIOD) {
+export function repeat(step, failed, periodNow = () => PERIOD) {
   const pulse = document.getElementById("pulse");
   const ending = new AbortController();
   let timer = null;
@@ -55,7 +55,7 @@ export function repeat(step, failed, period = PERIOD) {
       pulsed(word(error), "ill");
     } finally {
       isBusy = false;
-      next(isWanted ? 0 : misses === 0 ? period : Math.min(LONGEST, period * 2 ** misses));
+      next(isWanted ? 0 : misses === 0 ? periodNow() : Math.min(LONGEST, PERIOD * 2 ** misses));
     }
   }
   const seen = () => next(0);
@@ -74,6 +74,49 @@ export function repeat(step, failed, period = PERIOD) {
     },
   };
 }
+
+/**
+ * Calls `changed` soon after each event of a campaign, at most once in half a period. While there is a stream, `isOn()` is true and asking
+ * every few seconds is not needed; without one, or in a hidden tab, it is false.
+ */
+export function follow(path, changed) {
+  const ending = new AbortController();
+  let stream = null;
+  let isOn = false;
+  let timer = null;
+  const heard = (part) => {
+    isOn = true;
+    if (timer !== null || !/^data:/mu.test(part)) return;
+    timer = setTimeout(() => {
+      timer = null;
+      changed();
+    }, PERIOD / 2);
+  };
+  async function run() {
+    if (stream !== null || document.hidden || ending.signal.aborted) return;
+    stream = new AbortController();
+    await listen(`${path}/events/stream`, heard, stream.signal).catch(() => false);
+    if (isOn) changed();
+    isOn = false;
+    stream = null;
+    if (!ending.signal.aborted) setTimeout(run, SLOW);
+  }
+  // A browser has few connections for all its tabs.
+  const seen = () => (document.hidden ? stream?.abort() : run());
+  document.addEventListener("visibilitychange", seen);
+  run();
+  return {
+    isOn: () => isOn,
+    stop() {
+      ending.abort();
+      stream?.abort();
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", seen);
+    },
+  };
+}
+
+export const LISTENING_PERIOD = SLOW;
 
 const pageOf = (tasks, most) => Math.max(1, Math.min(most, Math.floor(CELLS / Math.max(1, tasks))));
 

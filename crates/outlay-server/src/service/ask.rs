@@ -64,9 +64,16 @@ impl CampaignService {
         // stops waiting.
         let answered = tokio::spawn(async move {
             let _held = service.shared.key_locks.lock(&token, &key.key).await;
-            match service.rounds_of_key(&cached, &key, &token).await? {
-                Some(rounds) => Ok(rounds),
-                None => service.hand_out(&cached, request, Some(key), &token).await,
+            if let Some(rounds) = service.rounds_of_key(&cached, &key, &token).await? {
+                return Ok(rounds);
+            }
+            let answer = service.hand_out(&cached, request, Some(key.clone()), &token).await;
+            match answer {
+                // Another replica may have taken the last rounds under the same key.
+                Err(error) if error.code == ErrorCode::HorizonExhausted => {
+                    service.rounds_of_key(&cached, &key, &token).await?.ok_or(error)
+                }
+                answer => answer,
             }
         });
         answered.await.map_err(|error| ApiError::new(ErrorCode::Internal, error.to_string()))?

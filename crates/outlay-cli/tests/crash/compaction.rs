@@ -1,0 +1,131 @@
+//! The service is killed while it compacts rounds and clients report late and twice: what was
+//! acknowledged counts once, and the store is sound after every kill.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::http::Connection;
+use super::service::{Disk, Service};
+use super::{cycles, folder};
+
+const CLIENTS: u64 = 4;
+
+/// What the clients know.
+#[derive(Default)]
+struct Counts {
+    /// Outcomes that the service said it has counted.
+    acknowledged: AtomicU64,
+    /// Outcomes whose answer was lost with the service.
+    unknown: AtomicU64,
+    compacted: AtomicU64,
+    refused: AtomicU64,
+}
+
+/// Asks for rounds, reports each at once or a second later, when it has expired, and most of them
+/// twice.
+fn client(line: &mut Connection, counts: &Counts, number: u64) -> std::io::Result<()> {
+    let mut waiting: Vec<u64> = Vec::new();
+    for turn in 0.. {
+        let asked =
+            line.send("POST", "/v1/campaigns/c/rounds", None, Some(&json!({ "count": 5 })))?;
+        assert_eq!(asked.status, 201, "{asked:?}");
+        let rounds = asked.body["rounds"].as_array().expect("rounds").iter();
+        waiting.extend(rounds.filter_map(serde_json::Value::as_u64));
+        let late = if turn % 3 == number % 3 { 0 } else { 400 };
+        while waiting.len() > late {
+            let round = waiting.remove(0);
+            let mut is_counted = false;
+            for _ in 0..2 {
+                is_counted = report(line, counts, round, is_counted)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reports a round; whether it is counted by now.
+fn report(
+    line: &mut Connection,
+    counts: &Counts,
+    round: u64,
+    was_counted: bool,
+) -> std::io::Result<bool> {
+    let path = format!("/v1/campaigns/c/rounds/{round}/feedback");
+    let body = json!({ "results": [{ "task": "a", "completed": true, "reward": 0.5 }] });
+    let told = line.send("PUT", &path, None, Some(&body)).inspect_err(|_| {
+        counts.unknown.fetch_add(u64::from(!was_counted), Ordering::SeqCst);
+    })?;
+    if told.status == 410 {
+        counts.refused.fetch_add(1, Ordering::SeqCst);
+        return Ok(was_counted);
+    }
+    assert_eq!(told.status, 200, "{told:?}");
+    let accepted = told.body["accepted"].as_u64().expect("a number");
+    assert!(!was_counted || accepted == 0, "round {round} was counted twice");
+    counts.acknowledged.fetch_add(accepted, Ordering::SeqCst);
+    Ok(true)
+}
+
+/// Compacts whatever has expired, again and again, until the service is killed.
+fn compact(address: &str, counts: &Counts) -> std::io::Result<()> {
+    let mut line = Connection::open(address)?;
+    loop {
+        let body = json!({ "retain_seconds": 0 });
+        let answer = line.send("POST", "/v1/compactions", None, Some(&body))?;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        let rounds = answer.body["rounds"].as_u64().unwrap_or(0);
+        counts.compacted.fetch_add(rounds, Ordering::SeqCst);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn verified(folder: &Path) {
+    let mut verify = Command::new(env!("CARGO_BIN_EXE_outlay"));
+    let output = verify.arg("verify").arg("--data").arg(folder).output().expect("a program");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
+fn killed_while_it_compacts() {
+    let folder = folder("compaction");
+    let counts = Counts::default();
+    let create = json!({ "expiry_seconds": 1, "problem": { "budget": 1, "task": [
+        { "name": "a", "curve": { "family": "exponential", "scale": 1 } } ] } });
+    for cycle in 0..cycles(4) {
+        let service = Service::start(&folder, &Disk::default()).expect("a start");
+        let address = service.address.clone();
+        let mut line = Connection::open(&address).expect("a connection");
+        line.send("PUT", "/v1/campaigns/c", None, Some(&create)).expect("an answer");
+        std::thread::scope(|scope| {
+            for number in 0..CLIENTS {
+                let (address, counts) = (&address, &counts);
+                scope.spawn(move || {
+                    let mut line = Connection::open(address).expect("a connection");
+                    client(&mut line, counts, number).expect_err("the service is killed");
+                });
+            }
+            scope.spawn(|| compact(&address, &counts));
+            std::thread::sleep(Duration::from_millis(1500 + 137 * (cycle % 5)));
+            service.kill();
+        });
+        verified(&folder);
+    }
+    let service = Service::start(&folder, &Disk::default()).expect("a start");
+    let mut line = Connection::open(&service.address).expect("a connection");
+    let state = line.send("GET", "/v1/campaigns/c", None, None).expect("an answer").body;
+    let told = state["tasks"][0]["told"].as_u64().expect("a number");
+    let [acknowledged, unknown, compacted, refused] =
+        [&counts.acknowledged, &counts.unknown, &counts.compacted, &counts.refused]
+            .map(|count| count.load(Ordering::SeqCst));
+    println!(
+        "{acknowledged} acknowledged, {unknown} unknown, {told} counted, {compacted} rounds compacted, {refused} reports refused"
+    );
+    assert!((acknowledged..=acknowledged + unknown).contains(&told));
+    assert!(compacted > 100 && refused > 0, "nothing was compacted, or nothing came after it");
+    service.kill();
+    std::fs::remove_dir_all(folder).ok();
+}
