@@ -339,7 +339,7 @@ fn what_is_no_backup_is_refused_and_nothing_is_left() {
         ("\"items\": 6", "\"items\": 7", "is not the store that its manifest describes"),
         ("\"outlay_backup\": 1", "\"outlay_backup\": 2", "has form 2"),
         ("\"seq\"", "\"sequence\"", "is not the manifest of a backup"),
-        ("\"form\": 3", "\"form\": 99", "is not the store that its manifest describes"),
+        ("\"form\": 4", "\"form\": 99", "is not the store that its manifest describes"),
     ] {
         std::fs::write(&manifest, whole_manifest.replace(from, to)).unwrap();
         refused(part);

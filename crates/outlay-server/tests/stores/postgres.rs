@@ -43,7 +43,7 @@ fn tables_of_the_version_before_are_brought_up_to_date() {
     one(&store, tell("c", 1, &[(0, FAILED)])).unwrap();
     drop(store);
     database.sql(
-        "DROP TABLE checkpoint, checkpoint_stat, deletion; UPDATE outlay_schema SET version = 3",
+        "DROP TABLE checkpoint, checkpoint_stat, deletion; UPDATE outlay_schema SET version = 4",
     );
     let store = database.store();
     assert_eq!(store.compact(&compaction("c", i64::MAX, 9)).unwrap().rounds, 2);
