@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -13,6 +13,8 @@ use super::service::{Disk, Service};
 use super::{cycles, folder};
 
 const CLIENTS: u64 = 4;
+/// Rounds expire after a second.
+const LATE: Duration = Duration::from_millis(1250);
 
 /// What the clients know.
 #[derive(Default)]
@@ -25,19 +27,24 @@ struct Counts {
     refused: AtomicU64,
 }
 
-/// Asks for rounds, reports each at once or a second later, when it has expired, and most of them
-/// twice.
+/// Asks for rounds and reports each twice: at once, some rounds later, or, for the first ones, when
+/// they have expired and may be compacted.
 fn client(line: &mut Connection, counts: &Counts, number: u64) -> std::io::Result<()> {
-    let mut waiting: Vec<u64> = Vec::new();
+    let (mut waiting, mut expiring): (Vec<u64>, Vec<u64>) = Default::default();
+    let begun = Instant::now();
     for turn in 0.. {
-        let asked =
-            line.send("POST", "/v1/campaigns/c/rounds", None, Some(&json!({ "count": 5 })))?;
+        let count = json!({ "count": 5 });
+        let asked = line.send("POST", "/v1/campaigns/c/rounds", None, Some(&count))?;
         assert_eq!(asked.status, 201, "{asked:?}");
         let rounds = asked.body["rounds"].as_array().expect("rounds").iter();
-        waiting.extend(rounds.filter_map(serde_json::Value::as_u64));
+        let held = if turn < 4 { &mut expiring } else { &mut waiting };
+        held.extend(rounds.filter_map(serde_json::Value::as_u64));
         let late = if turn % 3 == number % 3 { 0 } else { 400 };
-        while waiting.len() > late {
-            let round = waiting.remove(0);
+        let mut due: Vec<u64> = waiting.drain(..waiting.len().saturating_sub(late)).collect();
+        if begun.elapsed() > LATE {
+            due.append(&mut expiring);
+        }
+        for round in due {
             let mut is_counted = false;
             for _ in 0..2 {
                 is_counted = report(line, counts, round, is_counted)?;
