@@ -9,6 +9,7 @@ pub mod error;
 pub mod http;
 pub mod limits;
 mod metrics;
+pub mod open_files;
 pub mod problem_file;
 mod process_metrics;
 pub mod service;

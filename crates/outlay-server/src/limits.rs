@@ -87,7 +87,7 @@ impl Default for Limits {
             page_tasks: 100_000,
             body_bytes: 1_000_000,
             json_depth: 32,
-            connections: 1024,
+            connections: 4096,
             queue: 4096,
             batch: 2048,
             header_bytes: 32_768,

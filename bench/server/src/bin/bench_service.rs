@@ -344,8 +344,7 @@ async fn patient_client(
     Ok(times)
 }
 
-/// Durable reports a second with 256 connections and with 2,000, about twice as many as the service
-/// accepts, in alternating turns. Each connection has an open file at both ends: `ulimit -n 8192`.
+/// Durable reports a second with 256 connections and with 2,000, in alternating turns. Each connection has an open file at both ends: `ulimit -n 8192`.
 fn goodput(folder: &Path, seconds: f64) -> Result<Value, Failure> {
     let mut rows = Vec::new();
     for turn in 0..TURNS {

@@ -24,8 +24,12 @@ struct Service {
 impl Service {
     fn start(arguments: &[&str]) -> Self {
         let mut command = outlay(&["serve", "--quiet", "--log", "warn"]);
-        let mut child =
-            command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        command.args(arguments);
+        Self::of(command)
+    }
+
+    fn of(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut address = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
         assert!(address.starts_with("http"), "it did not start: {}", said(&mut child));
@@ -74,6 +78,34 @@ fn said(child: &mut Child) -> String {
     let mut text = String::new();
     child.stderr.take().unwrap().read_to_string(&mut text).unwrap();
     text
+}
+
+/// A shell with another limit on open files starts the service.
+fn with_open_files(limits: &str) -> Service {
+    let mut command = Command::new("sh");
+    let start = "exec \"$0\" serve --quiet --log warn --listen 127.0.0.1:0";
+    command.args(["-c", &format!("{limits} && {start}"), env!("CARGO_BIN_EXE_outlay")]);
+    Service::of(command)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_limit_on_open_files_is_raised_as_far_as_possible() {
+    let soft = |service: &Service| {
+        let limits = format!("/proc/{}/limits", service.child.id());
+        let limits = std::fs::read_to_string(limits).unwrap();
+        let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+        line.split_whitespace().nth(3).unwrap().parse::<u64>().unwrap()
+    };
+    let service = with_open_files("ulimit -Sn 512 && ulimit -Hn 5000");
+    assert_eq!(soft(&service), 4096 + 256);
+    let mut limited = with_open_files("ulimit -Sn 512 && ulimit -Hn 1000");
+    assert_eq!(soft(&limited), 1000);
+    limited.signal("-TERM");
+    assert!(limited.end().success());
+    let log = said(&mut limited.child);
+    assert!(log.contains("raise the limit"), "{log}");
+    assert!(log.contains("--limit connections=744"), "{log}");
 }
 
 #[test]

@@ -32,6 +32,9 @@ pub(crate) fn run(arguments: &ServeArgs, quiet: bool) -> Result<CommandOutput, F
         return Ok(CommandOutput::new(config.to_toml()?));
     }
     let _log = log::start(config.log, config.log_format);
+    if let Some(warning) = outlay_server::open_files::raise_limit(config.limits.connections) {
+        tracing::warn!("{warning}");
+    }
     #[cfg(feature = "otel")]
     let spans = otel::Spans::start()?;
     let settings = Settings {
