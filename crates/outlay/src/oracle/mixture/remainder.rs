@@ -200,3 +200,43 @@ impl Remainder {
         self.best_surplus(multiplier).1
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tangents of `sqrt(r)` at some budgets up to ten.
+    fn square_root() -> Remainder {
+        let line = |at: f64| Line { at, slope: 0.5 / at.sqrt(), intercept: 0.5 * at.sqrt() };
+        Remainder {
+            lines: (1..=100).map(|tenth| line(0.1 * f64::from(tenth))).collect(),
+            end: 10.0,
+        }
+    }
+
+    /// The penalty at every multiple of the unit, and the least of them.
+    #[test]
+    fn the_penalty_of_multiples_is_the_least_of_all_multiples() {
+        let remainder = square_root();
+        let mut positive = 0;
+        for unit in [0.7, 1.3, 2.4, 3.9, 10.0] {
+            for multiplier in [0.16, 0.17, 0.2, 0.25, 0.31, 0.5, 1.0] {
+                let surplus = remainder.best_surplus(multiplier).1;
+                let least = (0..=14)
+                    .map(|count| 10.0 - f64::from(count) * unit)
+                    .filter(|budget| *budget >= 0.0)
+                    .map(|budget| {
+                        let values = remainder.lines.iter().map(|line| line.value(budget));
+                        surplus + multiplier * budget - values.fold(f64::INFINITY, f64::min)
+                    })
+                    .fold(f64::INFINITY, f64::min);
+                let penalty = remainder.multiples_penalty(multiplier, surplus, unit);
+                assert!((penalty - least).abs() <= 1e-13, "{unit} {multiplier}: {penalty} {least}");
+                // A bound must not be lowered by more than the least penalty.
+                assert!(penalty <= least, "{unit} {multiplier}: {penalty} {least}");
+                positive += usize::from(penalty > 1e-3);
+            }
+        }
+        assert!(positive >= 20, "{positive}");
+    }
+}
