@@ -1,6 +1,7 @@
 """The engine next to what the machine itself needs for a pass over the data, call by call in one process."""
 
 from .engine import program, progress
+from .solvers import brentq
 from .tables import seconds, span, table, times
 
 TITLE = "Next to the machine's limits"
@@ -9,6 +10,7 @@ NAMES = {
     "exponentials": "pass of vector exponentials",
     "sort": "sort of the hulls' slopes",
     "pass": "pass over all jumps, 16 B each",
+    "brentq": "scipy's brentq over demand in numpy",
 }
 OURS = ("cold", "warm")
 
@@ -16,9 +18,17 @@ OURS = ("cold", "warm")
 def measure(quick):
     cases = program("limits", 0.5 if quick else 6)
     for case in cases:
+        add_brentq(case)
         least = {name: min(stretches) for name, stretches in case["seconds"].items()}
         progress(f"{case['curves']} K={case['tasks']:,}: " + ", ".join(f"{name} {seconds(time)}" for name, time in least.items()))
     return cases
+
+
+def add_brentq(case):
+    """The same kind of curves, drawn in numpy, as many stretches as the engine has."""
+    if case["family"] == "dense":
+        times = brentq.measure(case["curves"], case["tasks"], len(case["seconds"]["cold"]))
+        case["seconds"] |= {"brentq": times} if times else {}
 
 
 def ratio(case, ours, limit):
@@ -37,6 +47,7 @@ def report(cases):
     lines = [
         "Calls of the engine and passes over as many numbers, in turn in one process. Cold: no price from an earlier call. Warm: every value",
         "has moved by up to 0.5 %. A ratio compares the fastest runs; in brackets the smallest and largest over the stretches of the run.",
+        "The brentq rows are no limit but another way to the price, in another process: below 1x the engine is faster.",
         "",
     ]
     head = ["curves", "K", "gap", "cold", "warm", "limit", "its time", "cold / limit", "warm / limit"]
