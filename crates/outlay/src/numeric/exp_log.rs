@@ -258,6 +258,42 @@ impl Series {
         (twice * square).mul_add(sum, twice)
     }
 
+    /// One, and one third, as the other coefficients.
+    #[inline(always)]
+    pub(crate) fn one<S: Simd>(&self, simd: S) -> F64x4<S> {
+        F64x4::load(simd, &self.exp[0])
+    }
+
+    #[inline(always)]
+    pub(crate) fn third<S: Simd>(&self, simd: S) -> F64x4<S> {
+        F64x4::load(simd, &self.artanh[0])
+    }
+
+    /// `e^x - 1` for numbers up to 0.06 on either side of zero: the remainder is below 4e-17.
+    #[inline(always)]
+    pub(crate) fn exp_minus_one<S: Simd>(&self, simd: S, x: F64x4<S>) -> F64x4<S> {
+        let coefficient = |degree: usize| F64x4::load(simd, &self.exp[degree]);
+        let square = x * x;
+        let (mut even, mut odd) = (coefficient(8), coefficient(7));
+        for degree in [6, 4, 2] {
+            even = even.mul_add(square, coefficient(degree));
+            odd = odd.mul_add(square, coefficient(degree - 1));
+        }
+        even.mul_add(square, odd * x)
+    }
+
+    /// `2 artanh(x)` for numbers up to 0.032 on either side of zero: the remainder is below 1e-17.
+    #[inline(always)]
+    pub(crate) fn twice_artanh<S: Simd>(&self, simd: S, x: F64x4<S>) -> F64x4<S> {
+        let coefficient = |degree: usize| F64x4::load(simd, &self.artanh[degree]);
+        let (square, twice) = (x * x, x + x);
+        let mut sum = coefficient(3);
+        for degree in [2, 1, 0] {
+            sum = sum.mul_add(square, coefficient(degree));
+        }
+        (twice * square).mul_add(sum, twice)
+    }
+
     /// Whether both series are accurate in all four lanes, for log ratios up to [`WIDE`] and
     /// exponents up to [`MEDIUM`]. False for NaN, infinite and negative arguments of the ratio.
     #[inline(always)]

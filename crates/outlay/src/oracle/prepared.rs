@@ -111,7 +111,7 @@ impl PreparedProblem {
             // Fixed tasks are lots, so that the solver for step curves takes them too.
             bounds.iter_mut().for_each(|bounds| bounds.at_least = bounds.at_least.max(bounds.min));
         }
-        let concave = ConcaveTasks::new(&curves.iter().cloned().collect::<Vec<_>>(), &bounds);
+        let concave = ConcaveTasks::new(curves.iter(), &bounds);
         let mut domains = Vec::with_capacity(curves.len() - concave.len());
         for (task, (curve, &bounds)) in curves.iter().zip(&bounds).enumerate() {
             if !ConcaveTasks::accepts(curve, bounds) {
@@ -453,8 +453,11 @@ const MIN_VALUE: f64 = 1e-290;
 /// If the lower bounds leave less than this share of the budget, a concave problem is relaxed.
 const MIN_RESIDUAL_SHARE: f64 = 1.0 / 64.0;
 
-/// The sample has an eighth of the tasks in bulk, but no more than this.
+/// The sample has an eighth of the tasks in bulk, but no more than this unless it is a small share of
+/// them.
 const MAX_SAMPLE: usize = 512;
+/// The largest stride: with many tasks a larger sample costs little, and its multiplier is closer.
+const MAX_STRIDE: usize = 128;
 /// With fewer tasks in bulk a sample saves nothing.
 const MIN_SAMPLED: usize = 400;
 
@@ -471,14 +474,14 @@ impl Sample {
         if concave.len() < MIN_SAMPLED {
             return None;
         }
-        let stride = curves.len().div_ceil(MAX_SAMPLE).max(8);
+        let stride = curves.len().div_ceil(MAX_SAMPLE).clamp(8, MAX_STRIDE);
         let tasks: Vec<usize> = (0..curves.len())
             .step_by(stride)
             .filter(|&task| ConcaveTasks::accepts(&curves[task], bounds[task]))
             .collect();
-        let curves: Vec<Curve> = tasks.iter().map(|&task| curves[task].clone()).collect();
         let bounds: Vec<Bounds> = tasks.iter().map(|&task| bounds[task]).collect();
-        let (concave, values) = (ConcaveTasks::new(&curves, &bounds), vec![0.0; tasks.len()]);
+        let sampled = tasks.iter().map(|&task| &curves[task]);
+        let (concave, values) = (ConcaveTasks::new(sampled, &bounds), vec![0.0; tasks.len()]);
         Some(Self { concave, tasks, values }).filter(|sample| !sample.tasks.is_empty())
     }
 

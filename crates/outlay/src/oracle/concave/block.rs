@@ -5,10 +5,9 @@ use pulp::{Simd, WithSimd};
 use super::expansion::Expansion;
 use super::exponential::ExponentialTasks;
 use super::family::{AssignmentPoint, ExpansionPoint, Family, Totals};
-use super::hill::Positions;
 use super::hill_and_logistic::{
     AssignHillAndLogistic, ExpandHillAndLogistic, HillAndLogistic, HillAndLogisticMultipliers,
-    LoadHillAndLogistic,
+    HillAndLogisticStart, LoadHillAndLogistic,
 };
 use super::linear::LinearTasks;
 use super::power::PowerTasks;
@@ -38,7 +37,7 @@ pub(super) struct Block {
 pub(super) const BLOCK: usize = 2048;
 
 impl Block {
-    pub(super) fn new(start: usize, curves: &[Curve], bounds: &[Bounds]) -> Self {
+    pub(super) fn new(start: usize, curves: &[&Curve], bounds: &[Bounds]) -> Self {
         let mut block = Self {
             power: PowerTasks::new(start),
             exponential: ExponentialTasks::new(start),
@@ -46,7 +45,7 @@ impl Block {
             ..Self::default()
         };
         let mut others = HillAndLogistic::new(start);
-        for (offset, (curve, &bounds)) in curves.iter().zip(bounds).enumerate() {
+        for (offset, (&curve, &bounds)) in curves.iter().zip(bounds).enumerate() {
             match concave_family(curve, bounds) {
                 Some(Concave::Power(power)) => block.power.push(offset, power, curve, bounds),
                 Some(Concave::Exponential(exponential)) => {
@@ -70,7 +69,7 @@ impl Block {
             block.hill_and_logistic = Some(Box::new(others));
         }
         if curves.iter().any(|curve| curve.floor() > 0.0) {
-            let floor = |(curve, &bounds): (&Curve, &Bounds)| {
+            let floor = |(curve, &bounds): (&&Curve, &Bounds)| {
                 concave_family(curve, bounds).map_or(0.0, |_| curve.floor())
             };
             block.floor = curves.iter().zip(bounds).map(floor).collect();
@@ -112,9 +111,12 @@ impl Block {
         for (position, &value) in self.exponential.reference_values().iter().enumerate() {
             values[self.exponential.index().offset(position)] = value;
         }
-        if let Some(HillAndLogistic { hill, .. }) = self.hill_and_logistic.as_deref() {
-            for (position, &value) in hill.reference_values().iter().enumerate() {
+        if let Some(HillAndLogistic { hill, logistic, .. }) = self.hill_and_logistic.as_deref() {
+            for (position, value) in hill.reference_values().enumerate() {
                 values[hill.index().offset(position)] = value;
+            }
+            for (position, value) in logistic.reference_values().enumerate() {
+                values[logistic.index().offset(position)] = value;
             }
         }
     }
@@ -163,26 +165,38 @@ impl WithSimd for Trial<'_> {
     }
 }
 
-/// The sum of the multipliers at which each task would take a share, and how many tasks that are.
+/// Sums of the multipliers at which each task would take a share, and how many tasks that are.
+pub(super) struct MeanMultiplier {
+    /// Of all but the Hill and logistic tasks.
+    pub(super) multipliers: f64,
+    pub(super) hill_and_logistic: f64,
+    pub(super) weight: f64,
+}
+
+/// Computes a [`MeanMultiplier`].
 pub(super) struct MultipliersAt<'a> {
     pub(super) block: &'a Block,
     pub(super) share: f64,
 }
 
 impl WithSimd for MultipliersAt<'_> {
-    type Output = (f64, f64);
+    type Output = MeanMultiplier;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> (f64, f64) {
+    fn with_simd<S: Simd>(self, simd: S) -> MeanMultiplier {
         let Self { block, share } = self;
         let (thresholds, weight) = block.linear.weighted_thresholds(simd, share);
         let power = block.power.multipliers_at(simd, share.ln());
         let exponential = block.exponential.multipliers_at(simd, share);
-        let others = match &block.hill_and_logistic {
+        let hill_and_logistic = match &block.hill_and_logistic {
             Some(tasks) => simd.vectorize(HillAndLogisticMultipliers { tasks, share }),
             None => 0.0,
         };
-        (power + exponential + others + thresholds, block.smooth_len() as f64 + weight)
+        MeanMultiplier {
+            multipliers: power + exponential + thresholds,
+            hill_and_logistic,
+            weight: block.smooth_len() as f64 + weight,
+        }
     }
 }
 
@@ -242,8 +256,8 @@ pub(super) struct Assign<'a> {
     /// The demand of the power tasks and the level of the exponential ones that `at` steps from.
     pub(super) power_demand: &'a [f64],
     pub(super) exponential_level: &'a [f64],
-    /// The positions of the Hill tasks that `at` steps from; none if there are none.
-    pub(super) hill: Option<&'a Positions>,
+    /// The positions of the Hill and logistic tasks that `at` steps from; none if there are none.
+    pub(super) hill_and_logistic: Option<HillAndLogisticStart<'a>>,
     pub(super) values: &'a [f64],
     pub(super) output: Output<'a>,
 }
@@ -260,8 +274,7 @@ impl WithSimd for Assign<'_> {
 impl Assign<'_> {
     #[inline(always)]
     fn assign<S: Simd, const BOUNDED: bool>(self, simd: S) -> Totals {
-        let Self { block, at, power_demand, exponential_level, hill, values, mut output, .. } =
-            self;
+        let Self { block, at, power_demand, exponential_level, values, mut output, .. } = self;
         let Block { power, exponential, linear, floor, .. } = block;
         let mut totals = if power.index().is_empty() {
             Totals::default()
@@ -280,7 +293,7 @@ impl Assign<'_> {
         if !linear.index().is_empty() {
             totals.add(linear.assign::<S, BOUNDED>(simd, at, &[], values, &mut output));
         }
-        if let (Some(tasks), Some(start)) = (&block.hill_and_logistic, hill) {
+        if let (Some(tasks), Some(start)) = (&block.hill_and_logistic, self.hill_and_logistic) {
             let output = Output { spend: &mut *output.spend, success: &mut *output.success };
             let assign = AssignHillAndLogistic { tasks, at, start, values, output };
             totals.add(simd.vectorize(assign));

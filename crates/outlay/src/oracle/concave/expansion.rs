@@ -95,10 +95,10 @@ impl Expansion {
         self.crossings.len() + self.linear.len()
     }
 
-    /// How fast demand falls with the multiplier's logarithm at the point. Linear tasks with a
-    /// threshold in the window are spread over it.
-    pub(super) fn sensitivity(&self, width: f64) -> f64 {
-        self.smooth_demand(0.0).1 + self.linear_capacity() / (2.0 * width)
+    /// How fast demand falls with the multiplier's logarithm a step away from the point. Linear tasks
+    /// with a threshold in the window are spread over it.
+    pub(super) fn sensitivity(&self, step: f64, width: f64) -> f64 {
+        self.smooth_demand(step).1 + self.linear_capacity() / (2.0 * width)
     }
 
     /// Where demand is `free`. The window reaches `width` to both sides of `multiplier`.
@@ -201,7 +201,7 @@ impl Expansion {
     fn extrapolate(&self, free: f64, multiplier: f64, width: f64) -> Root {
         let taken = self.linear.iter().filter(|task| task.threshold > multiplier);
         let total = self.smooth_demand(0.0).0 + taken.map(LinearTask::capacity).sum::<f64>();
-        let sensitivity = self.sensitivity(width);
+        let sensitivity = self.sensitivity(0.0, width);
         if !(sensitivity > 0.0) {
             // Nothing moves in this window: look at the next one, and further.
             let step = if total > free { 4.0 * width } else { -4.0 * width };

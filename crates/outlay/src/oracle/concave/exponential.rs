@@ -105,7 +105,7 @@ impl ExponentialTasks {
 
     /// What the tasks with a positive value can take above their lower bounds.
     pub(super) fn max_demand(&self) -> f64 {
-        self.bounds.max_demand(&self.level, f64::NEG_INFINITY, self.has_worthless)
+        self.bounds.max_demand(|| self.level.iter().copied(), f64::NEG_INFINITY, self.has_worthless)
     }
 
     pub(super) fn reference_values(&self) -> &[f64] {
@@ -114,7 +114,7 @@ impl ExponentialTasks {
 }
 
 impl Family for ExponentialTasks {
-    type Start = [f64];
+    type Start<'a> = [f64];
 
     fn index(&self) -> &FamilyIndex {
         &self.index

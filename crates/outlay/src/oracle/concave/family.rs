@@ -11,7 +11,7 @@ use crate::oracle::evaluation::Output;
 /// Tasks of one family in a block, as a struct of arrays.
 pub(super) trait Family {
     /// What [`Family::expand`] or a trial leaves for [`Family::assign`].
-    type Start: ?Sized;
+    type Start<'a>: ?Sized;
 
     fn index(&self) -> &FamilyIndex;
 
@@ -36,7 +36,7 @@ pub(super) trait Family {
         &self,
         simd: S,
         at: &AssignmentPoint,
-        start: &Self::Start,
+        start: &Self::Start<'_>,
         values: &[f64],
         output: &mut Output<'_>,
     ) -> Totals;
@@ -66,6 +66,8 @@ pub(super) struct ExpansionPoint {
     /// The logarithm of the reference multiplier, and from there to that of the point.
     pub(super) reference: f64,
     pub(super) shift: f64,
+    /// The reference multiplier itself.
+    pub(super) reference_multiplier: f64,
     /// The multiplier at the point, and half the width of the window in its logarithm.
     pub(super) multiplier: f64,
     pub(super) width: f64,

@@ -7,9 +7,9 @@ use pulp::{Simd, WithSimd};
 
 use super::expansion::Expansion;
 use super::family::{AssignmentPoint, CurvedDemand, ExpansionPoint, Family, Totals};
-use super::hill::{HillTasks, HillTrial, Positions, WINDOW_ELASTICITY};
+use super::hill::{HillStart, HillTasks, HillTrial, WINDOW_ELASTICITY};
 use super::hyperbolic::HyperbolicTasks;
-use super::logistic::LogisticTasks;
+use super::logistic::{LogOdds, LogisticTasks};
 use crate::oracle::evaluation::Output;
 
 /// Hill tasks with a steepness below one, with steepness one, and logistic tasks.
@@ -18,6 +18,14 @@ pub(super) struct HillAndLogistic {
     pub(super) hill: HillTasks,
     pub(super) hyperbolic: HyperbolicTasks,
     pub(super) logistic: LogisticTasks,
+}
+
+/// The positions that an assignment steps from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HillAndLogisticStart<'a> {
+    pub(super) hill: HillStart<'a>,
+    /// Empty if they are unknown.
+    pub(super) logistic: &'a [LogOdds],
 }
 
 impl HillAndLogistic {
@@ -51,6 +59,11 @@ impl HillAndLogistic {
     /// What the tasks with a positive value can take above their lower bounds.
     pub(super) fn max_demand(&self) -> f64 {
         self.hill.max_demand() + self.hyperbolic.max_demand() + self.logistic.max_demand()
+    }
+
+    /// The positions at the multiplier expanded last.
+    pub(super) fn expanded(&self) -> HillAndLogisticStart<'_> {
+        HillAndLogisticStart { hill: HillStart::Expansion, logistic: &self.logistic.expanded }
     }
 
     /// The elasticity that limits the windows of multipliers.
@@ -134,11 +147,12 @@ impl WithSimd for ExpandHillAndLogistic<'_> {
         // Bounds cost these families little: there is no version without them.
         if is_reset {
             hill.expand::<S, true, true>(simd, at, values, expansion);
+            logistic.expand::<S, true, true>(simd, at, values, expansion);
         } else {
             hill.expand::<S, true, false>(simd, at, values, expansion);
+            logistic.expand::<S, true, false>(simd, at, values, expansion);
         }
         hyperbolic.expand::<S, true, false>(simd, at, values, expansion);
-        logistic.expand::<S, true, false>(simd, at, values, expansion);
     }
 }
 
@@ -146,7 +160,7 @@ impl WithSimd for ExpandHillAndLogistic<'_> {
 pub(super) struct AssignHillAndLogistic<'a> {
     pub(super) tasks: &'a HillAndLogistic,
     pub(super) at: &'a AssignmentPoint,
-    pub(super) start: &'a Positions,
+    pub(super) start: HillAndLogisticStart<'a>,
     pub(super) values: &'a [f64],
     pub(super) output: Output<'a>,
 }
@@ -158,9 +172,9 @@ impl WithSimd for AssignHillAndLogistic<'_> {
     fn with_simd<S: Simd>(self, simd: S) -> Totals {
         let Self { tasks, at, start, values, mut output } = self;
         let HillAndLogistic { hill, hyperbolic, logistic } = tasks;
-        let mut totals = hill.assign::<S, true>(simd, at, start, values, &mut output);
+        let mut totals = hill.assign::<S, true>(simd, at, &start.hill, values, &mut output);
         totals.add(hyperbolic.assign::<S, true>(simd, at, &(), values, &mut output));
-        totals.add(logistic.assign::<S, true>(simd, at, &(), values, &mut output));
+        totals.add(logistic.assign::<S, true>(simd, at, start.logistic, values, &mut output));
         totals
     }
 }

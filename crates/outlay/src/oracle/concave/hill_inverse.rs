@@ -8,14 +8,14 @@
 //! ```
 //!
 //! The left-hand side is increasing and convex in `t`. [`solve`] finds the root from any level;
-//! [`advance`] follows it to a nearby level by a Taylor series, without an exponential or a
-//! logarithm. The derivative of `p` by the level is `p (1 - p) / (shape + 2 p)`, which gives the
-//! series term by term.
+//! [`advance`] follows it to a nearby level without an exponential or a logarithm, and so does
+//! [`series_change`], by a Taylor series that is computed once per reference.
 
 use std::f64::consts::LN_2;
 
 use pulp::Simd;
 
+use crate::numeric::exp_log::Series;
 use crate::numeric::simd::F64x4;
 
 /// Where four tasks are on their curves.
@@ -51,68 +51,110 @@ impl<S: Simd> Position<S> {
     pub(super) fn to_arrays(self) -> [[f64; 4]; 3] {
         [self.success.to_array(), self.rest.to_array(), self.rate.to_array()]
     }
-
-    #[inline(always)]
-    pub(super) fn from_arrays(simd: S, [success, rest, rate]: &[[f64; 4]; 3]) -> Self {
-        let load = |numbers: &[f64; 4]| F64x4::load(simd, numbers);
-        Self { success: load(success), rest: load(rest), rate: load(rate) }
-    }
 }
 
-/// The last term of a series may be at most this share of `p (1 - p)`: the next one is then below
-/// rounding.
-const MAX_LAST_TERM: f64 = 2e-14;
-/// The weight of the term before it, in case that the last one is small by chance.
-const LAST_BUT_ONE: f64 = 1.0 / 32.0;
-/// The positions where the levels are larger by `step`, by a series of `ORDER` terms (4, 6 or 8);
-/// none if it is not accurate for all four.
+/// How far from a position [`advance`] is accurate, as a change of `t`: its series end there.
+const MAX_CHANGE: f64 = 0.06;
+/// The largest correction of the first approximation: its square is below rounding.
+const MAX_CORRECTION: f64 = 5e-7;
+
+/// The positions where the levels are larger by `step`, without an exponential or a logarithm; none
+/// if they are too far away for all four.
+///
+/// The change of `t` is the root of `shape * change + 2 ln(1 + p (e^change - 1)) = step`. The first
+/// terms of its inverse give an approximation, and a step of Newton's method with a second-order
+/// term corrects it.
 #[inline(always)]
-pub(super) fn advance<S: Simd, const ORDER: usize>(
+pub(super) fn advance<S: Simd>(
     simd: S,
+    series: &Series,
     from: Position<S>,
     shape: F64x4<S>,
     step: F64x4<S>,
 ) -> Option<Position<S>> {
+    let one = series.one(simd);
+    let Position { success, rest, rate } = from;
+    let (newton, bend) = (step * rate, success * rest * rate);
+    let third = bend * (rest - success).neg_mul_add(series.third(simd), bend + bend);
+    let change = newton * newton.neg_mul_add(newton.neg_mul_add(third, bend), one);
+    // `grown` is p (e^change - 1). One division gives its two quotients.
+    let grown = success * series.exp_minus_one(simd, change);
+    let (whole, sum) = (grown + one, grown + (one + one));
+    let quotient = one / (whole * sum);
+    let log = series.twice_artanh(simd, grown * whole * quotient);
+    let (success, rest) = ((success + grown) * (sum * quotient), rest * (sum * quotient));
+    let rate = one / (success + success + shape);
+    let missing = shape.neg_mul_add(change, step) - (log + log);
+    let (spread, newton) = (success * rest, missing * rate);
+    let scaled = newton * (MAX_CHANGE / MAX_CORRECTION);
+    let distance = scaled.mul_add(scaled, change * change);
+    if !distance.all_le(F64x4::splat(simd, MAX_CHANGE * MAX_CHANGE)) {
+        return None;
+    }
+    let slope = spread * rate;
+    let newton = newton * slope.neg_mul_add(newton, one);
+    let change = spread * newton;
+    let half_skew = (rest - success) * newton * 0.5;
+    let change = change.mul_add(half_skew, change);
+    let rate = rate * (rate * (change + change)).neg_mul_add(one, one);
+    Some(Position { success: success + change, rest: rest - change, rate })
+}
+
+/// How many terms the Taylor series of the success has.
+pub(super) const TERMS: usize = 7;
+/// The last terms of a series may be at most this share of `p (1 - p)`: the next one is then below
+/// rounding.
+const MAX_LAST_TERMS: f64 = 2e-14;
+/// No series is used further than this from its reference.
+const MAX_SERIES_STEP: f64 = 0.08;
+
+/// The Taylor series of the success around a position: its terms at a step of one, and how far it
+/// is accurate.
+///
+/// The derivative of `p` by the level is `p (1 - p) / (shape + 2 p)`, which gives the series term by
+/// term.
+#[inline(always)]
+pub(super) fn taylor_series<S: Simd>(simd: S, from: Position<S>) -> ([F64x4<S>; TERMS], F64x4<S>) {
     let zero = F64x4::splat(simd, 0.0);
     let Position { success, rest, rate } = from;
-    let spread = success * rest;
-    let skew = rest - success;
-    // The terms of the series of the success. `s2` and so on are those of its square without the
-    // products with the first term.
+    let (spread, skew) = (success * rest, rest - success);
+    // `s2` and so on are the terms of the square of the series without the products with `success`.
     let next = |term: F64x4<S>, square: F64x4<S>, next_square: F64x4<S>, inverse: f64| {
         let slope = term.mul_add(skew, zero - square);
-        rate * (step * inverse).mul_add(slope, zero - next_square)
+        rate * (slope * inverse - next_square)
     };
     let twice = |sum: F64x4<S>| sum + sum;
-    let p1 = rate * spread * step;
+    let p1 = rate * spread;
     let s2 = p1 * p1;
     let p2 = next(p1, zero, s2, 1.0 / 2.0);
     let s3 = twice(p1 * p2);
     let p3 = next(p2, s2, s3, 1.0 / 3.0);
     let s4 = p2.mul_add(p2, twice(p1 * p3));
     let p4 = next(p3, s3, s4, 1.0 / 4.0);
-    let (mut change, mut last) = ((p1 + p2) + (p3 + p4), [p3, p4]);
-    if ORDER > 4 {
-        let s5 = twice(p1.mul_add(p4, p2 * p3));
-        let p5 = next(p4, s4, s5, 1.0 / 5.0);
-        let s6 = p3.mul_add(p3, twice(p1.mul_add(p5, p2 * p4)));
-        let p6 = next(p5, s5, s6, 1.0 / 6.0);
-        (change, last) = (change + (p5 + p6), [p5, p6]);
-        if ORDER > 6 {
-            let s7 = twice(p1.mul_add(p6, p2.mul_add(p5, p3 * p4)));
-            let p7 = next(p6, s6, s7, 1.0 / 7.0);
-            let s8 = p4.mul_add(p4, twice(p1.mul_add(p7, p2.mul_add(p6, p3 * p5))));
-            let p8 = next(p7, s7, s8, 1.0 / 8.0);
-            (change, last) = (change + (p7 + p8), [p7, p8]);
-        }
-    }
-    let last = last[0].abs().mul_add(F64x4::splat(simd, LAST_BUT_ONE), last[1].abs());
-    if !last.all_le(spread * MAX_LAST_TERM) {
-        return None;
-    }
-    let success = success + change;
-    let rate = F64x4::splat(simd, 1.0) / (success + success + shape);
-    Some(Position { success, rest: rest - change, rate })
+    let s5 = twice(p1.mul_add(p4, p2 * p3));
+    let p5 = next(p4, s4, s5, 1.0 / 5.0);
+    let s6 = p3.mul_add(p3, twice(p1.mul_add(p5, p2 * p4)));
+    let p6 = next(p5, s5, s6, 1.0 / 6.0);
+    let s7 = twice(p1.mul_add(p6, p2.mul_add(p5, p3 * p4)));
+    let p7 = next(p6, s6, s7, 1.0 / 7.0);
+    // Half the eighth root is close to the seventh root, and below it unless the series converges
+    // badly.
+    let most = (spread * MAX_LAST_TERMS).max(F64x4::splat(simd, f64::MIN_POSITIVE));
+    let eighth_root = (most / (p7.abs() + p6.abs()).max(most)).sqrt().sqrt().sqrt();
+    let max_step = (eighth_root * 0.5).min(F64x4::splat(simd, MAX_SERIES_STEP));
+    ([p1, p2, p3, p4, p5, p6, p7], max_step)
+}
+
+/// The change of the success after a step, by its series.
+#[inline(always)]
+pub(super) fn series_change<S: Simd>(terms: [F64x4<S>; TERMS], step: F64x4<S>) -> F64x4<S> {
+    let [p1, p2, p3, p4, p5, p6, p7] = terms;
+    // In pairs: short chains.
+    let square = step * step;
+    let low = p2.mul_add(step, p1);
+    let middle = p4.mul_add(step, p3);
+    let high = square.mul_add(p7, p6.mul_add(step, p5));
+    step * (square * square).mul_add(high, middle.mul_add(square, low))
 }
 
 /// `t` is searched for up to this far from zero: beyond, `p` or `1 - p` is negligible.
@@ -121,21 +163,46 @@ const MAX_LOG_ODDS: f64 = 700.0;
 const MAX_STEPS: usize = 60;
 /// `(2 ln 2)²`: with it the square root below has the value of the logarithm at zero.
 const ROOT_OFFSET: f64 = 4.0 * LN_2 * LN_2;
+/// A center may be this far from the root, as a change of `t`.
+const MAX_DISTANCE: f64 = 0.03;
 
 /// The positions at the given levels.
 #[inline(always)]
-pub(super) fn solve<S: Simd>(simd: S, level: F64x4<S>, shape: F64x4<S>) -> Position<S> {
+pub(super) fn solve<S: Simd>(
+    simd: S,
+    series: &Series,
+    level: F64x4<S>,
+    shape: F64x4<S>,
+) -> Position<S> {
+    let (center, step) = find_center(simd, level, shape, MAX_DISTANCE);
+    if let Some(found) = advance(simd, series, center, shape, step) {
+        return found;
+    }
+    // Closer, so that the series are accurate.
+    let (center, step) = find_center(simd, level, shape, 0.1 * MAX_DISTANCE);
+    if let Some(found) = advance(simd, series, center, shape, step) { found } else { center }
+}
+
+/// Positions near the given levels, and from there to the levels: at most `max_distance` as a change
+/// of `t`. Every further step to the root itself is left to [`advance`].
+#[inline(always)]
+pub(super) fn find_center<S: Simd>(
+    simd: S,
+    level: F64x4<S>,
+    shape: F64x4<S>,
+    max_distance: f64,
+) -> (Position<S>, F64x4<S>) {
     let level = level.max(shape * -MAX_LOG_ODDS).min((shape + 2.0) * MAX_LOG_ODDS);
     let mut log_odds = rough_step(simd, first_guess(simd, level, shape), level, shape);
     for _ in 0..MAX_STEPS {
         let (position, at) = evaluate(simd, log_odds, shape);
         let step = level - at;
-        if let Some(found) = advance::<S, 6>(simd, position, shape, step) {
-            return found;
+        if (step * position.rate).abs().all_le(F64x4::splat(simd, max_distance)) {
+            return (position, step);
         }
         log_odds = halley(simd, log_odds, position, step);
     }
-    evaluate(simd, log_odds, shape).0
+    (evaluate(simd, log_odds, shape).0, F64x4::splat(simd, 0.0))
 }
 
 /// The root with `t + sqrt(t² + (2 ln 2)²)` in place of `2 ln(1 + e^t)`, which it exceeds by at
@@ -210,6 +277,7 @@ mod tests {
     use pulp::{Arch, Scalar256b, WithSimd};
 
     use super::*;
+    use crate::numeric::exp_log::series;
     use crate::numeric::simd::with_simd4;
 
     /// The log odds by bisection of the equation.
@@ -237,16 +305,21 @@ mod tests {
                 let shape = (1.0 - steepness) / steepness;
                 for step in -60..=60 {
                     let level = f64::from(step) * 0.37 * (1.0 + shape);
-                    let found = solve(simd, F64x4::splat(simd, level), F64x4::splat(simd, shape));
+                    let shapes = F64x4::splat(simd, shape);
+                    let found = solve(simd, series(), F64x4::splat(simd, level), shapes);
                     check(found, level, shape);
                     bits.extend(found.to_arrays().map(|lanes| lanes[1].to_bits()));
                     for step in [1e-6, -3e-4, 4e-3, -0.02, 0.05] {
-                        let shapes = F64x4::splat(simd, shape);
                         let steps = F64x4::splat(simd, step);
-                        if let Some(moved) = advance::<S, 4>(simd, found, shapes, steps) {
-                            check(moved, level + step, shape);
+                        let (terms, max_step) = taylor_series(simd, found);
+                        if step.abs() <= max_step.to_array()[3] {
+                            let change = series_change(terms, steps);
+                            let (success, rest) = (found.success + change, found.rest - change);
+                            let rate = F64x4::splat(simd, 1.0) / (success + success + shapes);
+                            check(Position { success, rest, rate }, level + step, shape);
+                            bits.push(success.to_array()[1].to_bits());
                         }
-                        if let Some(moved) = advance::<S, 8>(simd, found, shapes, steps) {
+                        if let Some(moved) = advance(simd, series(), found, shapes, steps) {
                             check(moved, level + step, shape);
                             bits.push(moved.success.to_array()[2].to_bits());
                         }

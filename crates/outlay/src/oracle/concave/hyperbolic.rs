@@ -27,6 +27,9 @@ pub(super) struct HyperbolicTasks {
     square: Vec<f64>,
 }
 
+/// The first trial as a share of the mean multiplier, from the benchmarks.
+const SHARE_OF_MEAN: f64 = 0.96;
+
 impl HyperbolicTasks {
     pub(super) fn new(start: usize) -> Self {
         Self { index: FamilyIndex::new(start), ..Self::default() }
@@ -68,7 +71,8 @@ impl HyperbolicTasks {
         CurvedDemand { spend: spend.total(), sensitivity: 0.5 * reach, curvature: 0.25 * reach }
     }
 
-    /// The sum of the multipliers at which each task would take a given share.
+    /// The sum of the multipliers at which each task would take a given share, times
+    /// [`SHARE_OF_MEAN`].
     #[inline(always)]
     pub(super) fn multipliers_at<S: Simd>(&self, simd: S, share: f64) -> f64 {
         let mut sum = F64x4::splat(simd, 0.0);
@@ -76,17 +80,17 @@ impl HyperbolicTasks {
             let reach = F64x4::load(simd, half_at) + share;
             sum = sum + F64x4::load(simd, square) / (reach * reach);
         }
-        sum.total()
+        SHARE_OF_MEAN * sum.total()
     }
 
     /// What the tasks with a positive value can take above their lower bounds.
     pub(super) fn max_demand(&self) -> f64 {
-        self.bounds.max_demand(&self.square, 0.0, self.has_worthless)
+        self.bounds.max_demand(|| self.square.iter().copied(), 0.0, self.has_worthless)
     }
 }
 
 impl Family for HyperbolicTasks {
-    type Start = ();
+    type Start<'a> = ();
 
     fn index(&self) -> &FamilyIndex {
         &self.index

@@ -176,12 +176,17 @@ impl BoundArrays {
     }
 
     /// What the tasks with a level above that of worthless ones can take above their lower bounds.
-    pub(super) fn max_demand(&self, level: &[f64], worthless: f64, has_worthless: bool) -> f64 {
+    pub(super) fn max_demand<Levels: IntoIterator<Item = f64>>(
+        &self,
+        levels: impl FnOnce() -> Levels,
+        worthless: f64,
+        has_worthless: bool,
+    ) -> f64 {
         if !has_worthless {
             return self.capacity;
         }
         let capacities = self.high.iter().zip(&self.low).map(|(high, low)| high - low);
-        capacities.zip(level).filter(|(_, level)| **level > worthless).map(|(c, _)| c).sum()
+        capacities.zip(levels()).filter(|(_, level)| *level > worthless).map(|(c, _)| c).sum()
     }
 
     /// Four demands within their bounds; `on_slope` is their success before bounds.

@@ -83,7 +83,7 @@ impl LinearTasks {
 }
 
 impl Family for LinearTasks {
-    type Start = [f64];
+    type Start<'a> = [f64];
 
     fn index(&self) -> &FamilyIndex {
         &self.index

@@ -41,8 +41,8 @@ use crate::numeric::simd::with_simd4;
 use crate::problem::Bounds;
 use block::{Assign, BLOCK, Block, Load, MultipliersAt, Trial};
 use family::{AssignmentPoint, CurvedDemand, Family, Totals};
-use hill::HillTrial;
-use hill_and_logistic::TrialHillAndLogistic;
+use hill::{HillStart, HillTrial};
+use hill_and_logistic::{HillAndLogisticStart, TrialHillAndLogistic};
 use threads::Threads;
 
 /// Spend above the lower bounds at a multiplier, and by how much it falls per unit of the
@@ -91,7 +91,7 @@ pub(super) struct ConcaveTasks {
 }
 
 /// The first trial as a share of the mean multiplier: in mixed problems the mean is about a quarter
-/// too high.
+/// too high. The Hill and logistic families have their own shares.
 const SHARE_OF_MEAN: f64 = 0.8;
 
 impl ConcaveTasks {
@@ -101,10 +101,14 @@ impl ConcaveTasks {
     }
 
     /// The tasks among these that are [accepted](Self::accepts).
-    pub(super) fn new(curves: &[Curve], bounds: &[Bounds]) -> Self {
-        let parts = curves.chunks(BLOCK).zip(bounds.chunks(BLOCK)).enumerate();
+    pub(super) fn new<'a>(curves: impl IntoIterator<Item = &'a Curve>, bounds: &[Bounds]) -> Self {
+        let mut curves = curves.into_iter();
+        let parts = bounds.chunks(BLOCK).enumerate();
         let blocks: Vec<Block> = parts
-            .map(|(number, (curves, bounds))| Block::new(number * BLOCK, curves, bounds))
+            .map(|(number, bounds)| {
+                let curves: Vec<&Curve> = curves.by_ref().take(bounds.len()).collect();
+                Block::new(number * BLOCK, &curves, bounds)
+            })
             .collect();
         let elasticities = blocks.iter().map(Block::max_elasticity);
         Self {
@@ -212,13 +216,14 @@ impl ConcaveTasks {
         if self.smooth_len == 0 {
             return None;
         }
-        let (mut total, mut weight) = (0.0, 0.0);
+        let (mut total, mut others, mut weight) = (0.0, 0.0, 0.0);
         for block in &self.blocks {
-            let (multipliers, tasks) = with_simd4(self.arch, MultipliersAt { block, share });
-            total += multipliers;
-            weight += tasks;
+            let sums = with_simd4(self.arch, MultipliersAt { block, share });
+            total += sums.multipliers;
+            others += sums.hill_and_logistic;
+            weight += sums.weight;
         }
-        Some(SHARE_OF_MEAN * total / weight)
+        Some((SHARE_OF_MEAN * total + others) / weight)
     }
 
     /// Writes the spends of the loaded call at a multiplier, a step of its logarithm away from the
@@ -254,7 +259,10 @@ impl ConcaveTasks {
                 is_bounded: true,
                 power_demand,
                 exponential_level: &block.exponential.level,
-                hill: hill.next().map(|trial| &trial.positions),
+                hill_and_logistic: hill.next().map(|trial| HillAndLogisticStart {
+                    hill: HillStart::Trial(&trial.positions),
+                    logistic: &[],
+                }),
                 values,
                 output: Output { spend, success },
             };

@@ -104,7 +104,7 @@ impl PowerTasks {
 
     /// What the tasks with a positive value can take above their lower bounds.
     pub(super) fn max_demand(&self) -> f64 {
-        self.bounds.max_demand(&self.level, f64::NEG_INFINITY, self.has_worthless)
+        self.bounds.max_demand(|| self.level.iter().copied(), f64::NEG_INFINITY, self.has_worthless)
     }
 
     pub(super) fn reference_values(&self) -> &[f64] {
@@ -113,7 +113,7 @@ impl PowerTasks {
 }
 
 impl Family for PowerTasks {
-    type Start = [f64];
+    type Start<'a> = [f64];
 
     fn index(&self) -> &FamilyIndex {
         &self.index

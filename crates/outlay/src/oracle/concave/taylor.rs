@@ -243,6 +243,7 @@ impl TaylorSolver {
             arch: concave.arch,
             reference: reference.log_multiplier,
             shift: 0.0,
+            reference_multiplier: reference.log_multiplier.exp(),
             width: reference.width,
             multiplier: 0.0,
         };
@@ -393,6 +394,7 @@ impl TaylorSolver {
             arch: concave.arch,
             reference: reference.log,
             shift: self.last.log - reference.log,
+            reference_multiplier: reference.value,
             width: self.width,
             multiplier: self.last.value,
         };
@@ -464,7 +466,7 @@ impl TaylorSolver {
                 let upper_bound = bound + rounding;
                 return Assigned::Solved(Solution { value: bound, upper_bound, multiplier });
             }
-            further = -residual / self.expansion.sensitivity(self.width);
+            further = -residual / self.expansion.sensitivity(step, self.width);
             if threshold.is_some() || !((step + further).abs() <= self.width) {
                 break;
             }
@@ -542,7 +544,7 @@ fn assign_blocks(
             is_bounded,
             power_demand: &block.power.demand,
             exponential_level: &block.exponential.expanded_level,
-            hill: block.hill_and_logistic.as_ref().map(|tasks| &tasks.hill.expanded),
+            hill_and_logistic: block.hill_and_logistic.as_ref().map(|tasks| tasks.expanded()),
             values,
             output,
         };
