@@ -83,7 +83,7 @@ fn said(child: &mut Child) -> String {
 /// A shell with another limit on open files starts the service.
 fn with_open_files(limits: &str) -> Service {
     let mut command = Command::new("sh");
-    let start = "exec \"$0\" serve --quiet --log warn --listen 127.0.0.1:0";
+    let start = "exec \"$0\" serve --quiet --log warn --memory --listen 127.0.0.1:0";
     command.args(["-c", &format!("{limits} && {start}"), env!("CARGO_BIN_EXE_outlay")]);
     Service::of(command)
 }

@@ -8,6 +8,7 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::error::{ApiError, ErrorCode};
 use crate::http::App;
 use crate::http::error::{ErrorResponse, ProblemDetails};
 use crate::http::extract::StrictJson;
@@ -15,6 +16,9 @@ use crate::service::SweepReport;
 
 /// A request does at most so much work; the answer says whether there is more.
 const LONGEST: Duration = Duration::from_secs(5);
+
+/// The longest time to retain rounds: a hundred years.
+const MAX_RETAIN_SECONDS: u64 = 3_155_760_000;
 
 /// Which rounds to compact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -49,6 +53,11 @@ pub(crate) async fn post(
     State(app): State<Arc<App>>,
     StrictJson(request): StrictJson<CompactionRequest>,
 ) -> Result<Json<SweepReport>, ErrorResponse> {
+    if request.retain_seconds > MAX_RETAIN_SECONDS {
+        let detail = format!("retain_seconds must be at most {MAX_RETAIN_SECONDS}");
+        let error = ApiError::new(ErrorCode::BadRequest, detail).at("/retain_seconds");
+        return Err(error.into());
+    }
     let retain = Duration::from_secs(request.retain_seconds);
     Ok(Json(app.service.sweep(retain, request.dry_run, LONGEST).await?))
 }

@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::error::{ApiError, ErrorCode};
 use crate::http::App;
@@ -47,6 +47,18 @@ pub(crate) struct Span {
     /// End the stream after so many seconds; by default it goes on.
     #[param(minimum = 1, maximum = 86400)]
     max_seconds: Option<u64>,
+}
+
+/// One event of the stream.
+#[derive(Debug, ToSchema)]
+#[expect(dead_code, reason = "it describes the fields of an event in the API")]
+pub(crate) struct StreamedEvent {
+    /// The event's `seq`, for `Last-Event-ID`.
+    id: String,
+    /// The event's `kind`.
+    event: String,
+    /// The event as JSON, as in the list of events.
+    data: String,
 }
 
 /// The number of streams, bounded.
@@ -83,7 +95,7 @@ impl EventStreams {
         ("last-event-id" = Option<u64>, Header, description = "The id of the last event that you have"),
     ),
     responses(
-        (status = 200, description = "They go on until the client or the service ends the connection.", body = String, content_type = "text/event-stream"),
+        (status = 200, description = "They go on until the client or the service ends the connection.", body = StreamedEvent, content_type = "text/event-stream"),
         (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
         (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
