@@ -71,6 +71,9 @@ const MIN_LABEL_BUDGET: u64 = 1 << 15;
 const MIN_IMPROVEMENT: f64 = 1e-14;
 /// A solution this close to the bound is optimal up to rounding.
 const ENOUGH: f64 = 0.5 * OPTIMAL_GAP;
+/// With more items than this the bound with a second multiplier is only asked for the requested
+/// tolerance: each of its many steps is a pass over all items.
+const MAX_STRICT_ITEMS: usize = 1 << 17;
 /// The tasks in each half of the two-list algorithm, until the gap is closed.
 const HALVES: [usize; 3] = [12, 15, 18];
 
@@ -214,8 +217,7 @@ impl CoreSearch {
     }
 
     /// The bound with a second multiplier on the number of jumps, lowered by a label search at both
-    /// multipliers. The requested tolerance is enough here: with this many labels the last digits are
-    /// out of reach.
+    /// multipliers. Of many items, the requested tolerance is enough.
     fn bound_by_cardinality(
         &mut self,
         core: &mut Core<'_>,
@@ -223,8 +225,9 @@ impl CoreSearch {
         options: &Options,
     ) -> f64 {
         let Core { steps, input, root, .. } = *core;
-        let tolerance =
-            if options.tolerance > DEFAULT_TOLERANCE { options.tolerance } else { ENOUGH };
+        let is_strict =
+            options.tolerance <= DEFAULT_TOLERANCE && steps.items().len() <= MAX_STRICT_ITEMS;
+        let tolerance = if is_strict { ENOUGH } else { options.tolerance.max(MIN_IMPROVEMENT) };
         let enough = core.completion.incumbent.value * (1.0 + tolerance);
         let cases = cardinality_bound::bounds(steps, input, root, enough);
         let mut bound = 0.0f64;
