@@ -34,9 +34,9 @@ pub(crate) fn run(arguments: &AllocateArgs, quiet: bool) -> Result<CommandOutput
     let options = arguments.solve.options(&problem);
     let mut oracle = Oracle::new(&problem);
     oracle.use_threads(threads(arguments.threads));
-    let mut allocation = oracle.allocate(&values, budget, &options)?.clone();
-    // With 10^6 tasks the oracle takes as much memory as the problem.
-    drop(oracle);
+    oracle.allocate(&values, budget, &options)?;
+    // This drops the oracle, which takes as much memory as the problem with 10^6 tasks.
+    let mut allocation = oracle.into_last();
     let rounded =
         arguments.round.map(|unit| round(&problem, &values, &allocation, unit)).transpose()?;
     if let Some(rounded) = &rounded {

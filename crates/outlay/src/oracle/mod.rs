@@ -43,6 +43,7 @@ mod prepared;
 mod presolve;
 mod search;
 mod sigmoid;
+mod solver_bounds;
 mod tolerances;
 
 pub use certificate::{
@@ -233,6 +234,12 @@ impl Oracle {
     #[must_use]
     pub fn last(&self) -> &Allocation {
         self.presolve.as_ref().map_or(&self.allocation, |presolve| &presolve.allocation)
+    }
+
+    /// The last allocation, without a copy of its spends.
+    #[must_use]
+    pub fn into_last(self) -> Allocation {
+        self.presolve.map_or(self.allocation, |presolve| presolve.allocation)
     }
 
     /// The state from which the next call starts, for [`Oracle::set_warm_start`].

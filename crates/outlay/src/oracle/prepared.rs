@@ -13,6 +13,7 @@ use super::mckp::{IdenticalThresholds, Member, StepItems};
 use super::multiplier::View;
 use super::presolve::StepsAlone;
 use super::sigmoid::Sigmoids;
+use super::solver_bounds::SolverBounds;
 use super::tolerances::{SUCCESS_ACCURACY, curve_rounding};
 use crate::curve::{Curve, Shape};
 use crate::numeric::compensated::{Sum, sum};
@@ -24,7 +25,7 @@ pub(super) struct PreparedProblem {
     /// The curves and the given bounds.
     pub(super) curves: Curves,
     /// The bounds of the solvers.
-    pub(super) bounds: Vec<Bounds>,
+    pub(super) bounds: SolverBounds,
     /// Whether the solvers' bounds and budget are relaxed by the tolerance of feasibility.
     ///
     /// Every certificate must hold for all plans that are feasible up to that tolerance. If every
@@ -104,16 +105,14 @@ impl PreparedProblem {
     }
 
     fn of(curves: Curves, is_relaxed: bool) -> Self {
-        let relax = |bounds: Bounds| if is_relaxed { bounds.relaxed() } else { bounds };
-        let mut bounds: Vec<Bounds> = curves.bounds().map(relax).collect();
         let has_choice = |(_, given): &(&Curve, Bounds)| given.min < given.max;
-        if curves.iter().zip(curves.bounds()).filter(has_choice).all(|(curve, _)| is_steps(curve)) {
-            // Fixed tasks are lots, so that the solver for step curves takes them too.
-            bounds.iter_mut().for_each(|bounds| bounds.at_least = bounds.at_least.max(bounds.min));
-        }
-        let concave = ConcaveTasks::new(curves.iter(), &bounds);
+        // Fixed tasks are lots, so that the solver for step curves takes them too.
+        let has_lots =
+            curves.iter().zip(curves.bounds()).filter(has_choice).all(|(curve, _)| is_steps(curve));
+        let bounds = SolverBounds::new(curves.clone(), is_relaxed, has_lots);
+        let concave = ConcaveTasks::new(curves.iter().zip(bounds.iter()));
         let mut domains = Vec::with_capacity(curves.len() - concave.len());
-        for (task, (curve, &bounds)) in curves.iter().zip(&bounds).enumerate() {
+        for (task, (curve, bounds)) in curves.iter().zip(bounds.iter()).enumerate() {
             if !ConcaveTasks::accepts(curve, bounds) {
                 domains.push(Domain::new(task, curve, bounds, is_lot(curves.bounds_of(task))));
             }
@@ -126,7 +125,7 @@ impl PreparedProblem {
             && !curves.iter().any(Curve::is_custom);
         let steps_alone = StepsAlone::new(&curves, &bounds, &domains);
         let count = domains.len();
-        // The solver of step curves has its own weights and envelopes.
+        // The solver of step curves has its own weights, intervals and envelopes.
         let own = if is_steps_only { 0 } else { count };
         let plain = &domains[..own.saturating_sub(identical.len())];
         let heights =
@@ -174,10 +173,10 @@ impl PreparedProblem {
             residual_sum: Sum::default(),
             residual: 0.0,
             spare: 0.0,
-            low: vec![0.0; count],
-            high: vec![0.0; count],
+            low: vec![0.0; own],
+            high: vec![0.0; own],
             envelopes: vec![Envelope::default(); own],
-            envelope_of: (0..count as u32).collect(),
+            envelope_of: (0..own as u32).collect(),
         }
     }
 
@@ -470,18 +469,17 @@ struct Sample {
 }
 
 impl Sample {
-    fn new(concave: &ConcaveTasks, curves: &Curves, bounds: &[Bounds]) -> Option<Self> {
+    fn new(concave: &ConcaveTasks, curves: &Curves, bounds: &SolverBounds) -> Option<Self> {
         if concave.len() < MIN_SAMPLED {
             return None;
         }
         let stride = curves.len().div_ceil(MAX_SAMPLE).clamp(8, MAX_STRIDE);
         let tasks: Vec<usize> = (0..curves.len())
             .step_by(stride)
-            .filter(|&task| ConcaveTasks::accepts(&curves[task], bounds[task]))
+            .filter(|&task| ConcaveTasks::accepts(&curves[task], bounds.of(task)))
             .collect();
-        let bounds: Vec<Bounds> = tasks.iter().map(|&task| bounds[task]).collect();
-        let sampled = tasks.iter().map(|&task| &curves[task]);
-        let (concave, values) = (ConcaveTasks::new(sampled, &bounds), vec![0.0; tasks.len()]);
+        let sampled = tasks.iter().map(|&task| (&curves[task], bounds.of(task)));
+        let (concave, values) = (ConcaveTasks::new(sampled), vec![0.0; tasks.len()]);
         Some(Self { concave, tasks, values }).filter(|sample| !sample.tasks.is_empty())
     }
 

@@ -18,11 +18,12 @@ use super::concave::ConcaveTasks;
 use super::curves::Curves;
 use super::domain::{Domain, Form};
 use super::mckp::StepItems;
+use super::solver_bounds::SolverBounds;
 use super::tolerances::BOUND_ROUNDING;
 use super::{Allocation, AllocationError, Options, UnspentReason};
 use crate::curve::Curve;
 use crate::numeric::compensated::{Sum, sum};
-use crate::problem::{Bounds, SharedTasks, Task};
+use crate::problem::{SharedTasks, Task};
 
 /// The excluded tasks, and the result with them.
 #[derive(Debug)]
@@ -137,10 +138,10 @@ pub(super) struct StepsAlone {
 
 impl StepsAlone {
     /// None unless there are both step curves and others, all of known families.
-    pub(super) fn new(curves: &Curves, bounds: &[Bounds], domains: &[Domain]) -> Option<Self> {
-        let is_in_bulk = |task: &usize| ConcaveTasks::accepts(&curves[*task], bounds[*task]);
+    pub(super) fn new(curves: &Curves, bounds: &SolverBounds, domains: &[Domain]) -> Option<Self> {
+        let is_in_bulk = |task: &usize| ConcaveTasks::accepts(&curves[*task], bounds.of(*task));
         let in_bulk = (0..curves.len()).filter(is_in_bulk);
-        let bulk_total = sum(in_bulk.clone().map(|task| bounds[task].min));
+        let bulk_total = sum(in_bulk.clone().map(|task| bounds.of(task).min));
         let mut others: Vec<u32> = in_bulk.map(|task| task as u32).collect();
         let has_steps = domains.iter().any(|domain| domain.form.is_steps());
         let not_steps = domains.iter().filter(|domain| !domain.form.is_steps());

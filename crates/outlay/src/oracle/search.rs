@@ -160,7 +160,7 @@ impl Oracle {
         steps.write_spend(&mut self.best);
         prepared.steps = Some(steps);
         for task in prepared.valueless() {
-            self.best[task] = prepared.bounds[task].min;
+            self.best[task] = prepared.bounds.of(task).min;
         }
         outcome
     }

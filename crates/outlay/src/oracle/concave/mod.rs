@@ -101,15 +101,16 @@ impl ConcaveTasks {
     }
 
     /// The tasks among these that are [accepted](Self::accepts).
-    pub(super) fn new<'a>(curves: impl IntoIterator<Item = &'a Curve>, bounds: &[Bounds]) -> Self {
-        let mut curves = curves.into_iter();
-        let parts = bounds.chunks(BLOCK).enumerate();
-        let blocks: Vec<Block> = parts
-            .map(|(number, bounds)| {
-                let curves: Vec<&Curve> = curves.by_ref().take(bounds.len()).collect();
-                Block::new(number * BLOCK, &curves, bounds)
-            })
-            .collect();
+    pub(super) fn new<'a>(tasks: impl IntoIterator<Item = (&'a Curve, Bounds)>) -> Self {
+        let mut tasks = tasks.into_iter();
+        let mut blocks = Vec::new();
+        loop {
+            let (curves, bounds): (Vec<&Curve>, Vec<Bounds>) = tasks.by_ref().take(BLOCK).unzip();
+            if curves.is_empty() {
+                break;
+            }
+            blocks.push(Block::new(blocks.len() * BLOCK, &curves, &bounds));
+        }
         let elasticities = blocks.iter().map(Block::max_elasticity);
         Self {
             arch: Arch::new(),

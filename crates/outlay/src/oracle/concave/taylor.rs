@@ -21,8 +21,8 @@ use crate::numeric::exp_log::{MEDIUM, TINY, exp_near_zero};
 use crate::numeric::simd::with_simd4;
 use crate::oracle::evaluation::Output;
 use crate::oracle::multiplier::ElasticTask;
+use crate::oracle::solver_bounds::SolverBounds;
 use crate::oracle::tolerances::{BOUND_ROUNDING, BUDGET_TOLERANCE, SUCCESS_ACCURACY};
-use crate::problem::Bounds;
 
 /// The state of the warm start; the arrays belong to [`ConcaveTasks`].
 #[derive(Debug)]
@@ -171,7 +171,7 @@ impl TaylorSolver {
     /// None unless there are at least two tasks and all of them are concave.
     pub(in crate::oracle) fn new(
         concave: &ConcaveTasks,
-        bounds: &[Bounds],
+        bounds: &SolverBounds,
         min_total: f64,
     ) -> Option<Self> {
         if bounds.len() < MIN_TASKS || concave.len() < bounds.len() {

@@ -82,7 +82,7 @@ fn is_within_budget(view: View<'_>, multiplier: f64) -> bool {
         demand.add(domain_demand(view, domain, multiplier).min(more));
     }
     for (task, curve) in view.curves.iter().enumerate() {
-        let bounds = view.bounds[task];
+        let bounds = view.bounds.of(task);
         if ConcaveTasks::accepts(curve, bounds) {
             let value = view.values[task];
             demand.add(concave_demand(curve, value, bounds, multiplier).min(more));

@@ -357,7 +357,7 @@ fn absorb_residual(
     }
     let task = evaluation.most_elastic;
     let (from, bounds, curve, value) =
-        (output.spend[task], view.bounds[task], &view.curves[task], view.values[task]);
+        (output.spend[task], view.bounds.of(task), &view.curves[task], view.values[task]);
     let to = (from + residual_left).clamp(bounds.min.max(bounds.at_least), bounds.max);
     output.spend[task] = to;
     evaluation.above.add(to - from);
@@ -387,7 +387,7 @@ fn is_smooth_at(view: View<'_>, spend: &[f64], evaluation: &Evaluation) -> bool 
     if !(sensitivity > 0.0) {
         return false;
     }
-    let (bounds, spend) = (view.bounds[task], spend[task]);
+    let (bounds, spend) = (view.bounds.of(task), spend[task]);
     let high = bounds.max.min(view.curves[task].saturates_at());
     let elastic = ElasticTask { sensitivity, spend, low: bounds.min, high };
     elastic.is_smooth(view.concave.len() + view.domains.len(), view.residual)

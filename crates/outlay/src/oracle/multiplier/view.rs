@@ -5,7 +5,7 @@ use crate::oracle::curves::Curves;
 use crate::oracle::domain::{Domain, Form};
 use crate::oracle::envelope::Envelope;
 use crate::oracle::sigmoid::Sigmoids;
-use crate::problem::Bounds;
+use crate::oracle::solver_bounds::SolverBounds;
 
 /// The relaxed problem: concave tasks in bulk, all other tasks by their envelopes.
 #[derive(Clone, Copy)]
@@ -15,7 +15,7 @@ pub(in crate::oracle) struct View<'a> {
     pub(in crate::oracle) sample: Option<&'a ConcaveTasks>,
     pub(in crate::oracle) curves: &'a Curves,
     pub(in crate::oracle) values: &'a [f64],
-    pub(in crate::oracle) bounds: &'a [Bounds],
+    pub(in crate::oracle) bounds: &'a SolverBounds,
     pub(in crate::oracle) domains: &'a [Domain],
     pub(in crate::oracle) weights: &'a [f64],
     pub(in crate::oracle) envelopes: &'a [Envelope],

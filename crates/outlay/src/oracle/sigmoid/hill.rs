@@ -6,8 +6,8 @@ use std::f64::consts::LN_2;
 use pulp::Simd;
 
 use super::{CurveLanes, Demands, Family, FamilyIndex, Multiplier, Sigmoids};
+use crate::curve::{self, Curve};
 use crate::numeric::simd::F64x4;
-use crate::oracle::domain::Smooth;
 
 #[derive(Debug)]
 pub(super) struct HillFamily;
@@ -24,8 +24,8 @@ const WARM_STEP: f64 = 0.5;
 const MIN_POSITION: f64 = -700.0;
 
 impl Family for HillFamily {
-    fn params(smooth: &Smooth) -> Option<([f64; 4], f64)> {
-        let Smooth::Hill(hill) = smooth else { return None };
+    fn params(curve: &Curve) -> Option<([f64; 4], f64)> {
+        let curve::Family::Hill(hill) = curve.family() else { return None };
         let (half, steepness) = (hill.half_at(), hill.steepness());
         Some(([steepness, 1.0 / steepness, half, 1.0 / half], (steepness / half).ln()))
     }

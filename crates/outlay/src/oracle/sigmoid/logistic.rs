@@ -3,9 +3,9 @@
 use pulp::Simd;
 
 use super::{CurveLanes, Demands, Family, FamilyIndex, Multiplier, Sigmoids};
+use crate::curve::{self, Curve};
 use crate::numeric::exp_log::MIN_LN_ARG;
 use crate::numeric::simd::F64x4;
-use crate::oracle::domain::Smooth;
 
 #[derive(Debug)]
 pub(super) struct LogisticFamily;
@@ -14,8 +14,8 @@ pub(super) struct LogisticFamily;
 const SERIES_ROOT: f64 = 0.03;
 
 impl Family for LogisticFamily {
-    fn params(smooth: &Smooth) -> Option<([f64; 4], f64)> {
-        let Smooth::Logistic(logistic) = smooth else { return None };
+    fn params(curve: &Curve) -> Option<([f64; 4], f64)> {
+        let curve::Family::Logistic(logistic) = curve.family() else { return None };
         let (mid, width) = (logistic.mid(), logistic.width());
         // The share of the standard curve above zero spend.
         let part = 1.0 / (1.0 + (-mid / width).exp());

@@ -14,7 +14,7 @@ mod logistic;
 use pulp::Simd;
 
 use super::curves::Curves;
-use super::domain::{Domain, Form, Smooth};
+use super::domain::{Domain, Form};
 use super::envelope::Envelope;
 use super::multiplier::{Breakpoint, Breakpoints};
 use crate::curve::Curve;
@@ -27,7 +27,7 @@ use logistic::LogisticFamily;
 /// The computations of a family, four curves per vector.
 trait Family {
     /// The parameters of a curve and its part of the level; none for other families.
-    fn params(smooth: &Smooth) -> Option<([f64; 4], f64)>;
+    fn params(curve: &Curve) -> Option<([f64; 4], f64)>;
     /// The level of a curve with this weight.
     fn level<S: Simd>(weight: F64x4<S>, number: F64x4<S>) -> F64x4<S>;
     /// The position of a spend on the branch, in the family's own variable.
@@ -97,11 +97,11 @@ enum FamilyIndex {
 /// The tasks of one family.
 #[derive(Debug)]
 struct SigmoidTasks<F> {
+    /// The curves of all tasks. Parameters are computed from them where they are used: those of 10^6
+    /// tasks would take 56 MB.
+    curves: Curves,
     domain: Vec<u32>,
     task: Vec<u32>,
-    params: Vec<([f64; 4], f64)>,
-    floor: Vec<f64>,
-    height: Vec<f64>,
     /// The vertex, the slope of its edge, and the branch; the slope is zero if the envelope has
     /// another form in this call.
     low: Vec<f64>,
@@ -111,8 +111,9 @@ struct SigmoidTasks<F> {
     start: Vec<f64>,
     end: Vec<f64>,
     tangent_point: Vec<f64>,
-    /// The tie multiplier of each task in this call, and the value at the vertex.
+    /// The tie multiplier of each task in this call.
     tie_multiplier: Vec<f64>,
+    /// The value of each task at its vertex; empty if no task has value there.
     low_value: Vec<f64>,
     /// Some task has value at its vertex.
     has_low_value: bool,
@@ -121,17 +122,17 @@ struct SigmoidTasks<F> {
 
 impl Sigmoids {
     pub(super) fn new(domains: &[Domain], curves: &Curves) -> Self {
-        let (mut hill, mut logistic) = (SigmoidTasks::new(), SigmoidTasks::new());
+        let mut hill = SigmoidTasks::new(curves.clone());
+        let mut logistic = SigmoidTasks::new(curves.clone());
         let index = |(position, domain): (usize, &Domain)| {
-            let (Form::Smooth(smooth), Some(curve)) = (&domain.form, curves.get(domain.task))
-            else {
+            if !matches!(domain.form, Form::Smooth(_)) {
                 return FamilyIndex::None;
-            };
-            if let Some(index) = hill.push(position, domain.task, smooth, curve) {
+            }
+            if let Some(index) = hill.push(position, domain.task) {
                 return FamilyIndex::Hill(index as u32);
             }
             logistic
-                .push(position, domain.task, smooth, curve)
+                .push(position, domain.task)
                 .map_or(FamilyIndex::None, |index| FamilyIndex::Logistic(index as u32))
         };
         let indices = domains.iter().enumerate().map(index).collect();
@@ -152,8 +153,8 @@ impl Sigmoids {
         self.others.clear();
         self.hill.has_low_value = false;
         self.logistic.has_low_value = false;
-        self.hill.low_value.fill(0.0);
-        self.logistic.low_value.fill(0.0);
+        self.hill.low_value.clear();
+        self.logistic.low_value.clear();
     }
 
     /// Sets the envelope of a domain for this call.
@@ -223,14 +224,12 @@ impl Sigmoids {
 }
 
 impl<F: Family> SigmoidTasks<F> {
-    fn new() -> Self {
+    fn new(curves: Curves) -> Self {
         let none = Vec::new;
         Self {
+            curves,
             domain: Vec::new(),
             task: Vec::new(),
-            params: Vec::new(),
-            floor: none(),
-            height: none(),
             low: none(),
             low_success: none(),
             slope: none(),
@@ -246,38 +245,38 @@ impl<F: Family> SigmoidTasks<F> {
     }
 
     /// Adds a task if it is of this family; returns its index.
-    fn push(
-        &mut self,
-        domain: usize,
-        task: usize,
-        smooth: &Smooth,
-        curve: &Curve,
-    ) -> Option<usize> {
-        let params = F::params(smooth)?;
+    fn push(&mut self, domain: usize, task: usize) -> Option<usize> {
+        self.curves.get(task).and_then(F::params)?;
         let index = self.task.len();
         self.domain.push(domain as u32);
         self.task.push(task as u32);
-        self.params.push(params);
-        self.floor.push(curve.floor());
-        self.height.push(curve.height());
         let Self {
-            low,
-            low_success,
-            slope,
-            jump,
-            start,
-            end,
-            tangent_point,
-            tie_multiplier,
-            low_value,
-            ..
+            low, low_success, slope, jump, start, end, tangent_point, tie_multiplier, ..
         } = self;
-        for params in
-            [low, low_success, slope, jump, start, end, tangent_point, tie_multiplier, low_value]
-        {
-            params.push(0.0);
+        for numbers in [low, low_success, slope, jump, start, end, tangent_point, tie_multiplier] {
+            numbers.push(0.0);
         }
         Some(index)
+    }
+
+    fn curve(&self, index: usize) -> &Curve {
+        &self.curves[self.task[index] as usize]
+    }
+
+    /// The parameters of a task and its part of the level. Every task is of the family.
+    fn params(&self, index: usize) -> ([f64; 4], f64) {
+        F::params(self.curve(index)).unwrap_or_default()
+    }
+
+    /// The success of a task, given that before floor and ceiling.
+    fn scaled(&self, index: usize, success: f64) -> f64 {
+        let curve = self.curve(index);
+        curve.floor() + curve.height() * success
+    }
+
+    /// The value of a task at its vertex.
+    fn low_value(&self, index: usize) -> f64 {
+        self.low_value.get(index).copied().unwrap_or(0.0)
     }
 
     /// Sets the envelope of a task; false if it has another form.
@@ -288,7 +287,7 @@ impl<F: Family> SigmoidTasks<F> {
         let (&[vertex], Some(branch)) = (&envelope.vertices[..], envelope.branch) else {
             return false;
         };
-        let params = self.params[index].0;
+        let params = self.params(index).0;
         // Where the branch begins at the inflection, the slope in the family's variable is zero.
         let is_flat_start = vertex.slope == f64::INFINITY && branch.start > 0.0;
         if is_flat_start || !(vertex.slope > 0.0) {
@@ -314,6 +313,7 @@ impl<F: Family> SigmoidTasks<F> {
             *tie_multiplier = if weight > 0.0 { weight * slope } else { 0.0 };
         }
         if self.has_low_value {
+            self.low_value.resize(self.task.len(), 0.0);
             for ((value, success), &domain) in
                 self.low_value.iter_mut().zip(&self.low_success).zip(&self.domain)
             {
@@ -326,7 +326,7 @@ impl<F: Family> SigmoidTasks<F> {
     fn assign_low(&self, index: usize, output: &mut Output<'_>) {
         let task = self.task[index] as usize;
         output.spend[task] = self.low[index];
-        output.success[task] = self.floor[index] + self.height[index] * self.low_success[index];
+        output.success[task] = self.scaled(index, self.low_success[index]);
     }
 
     fn load_breakpoints(&self, narrowed: &[u32], jumps: &mut Breakpoints) {

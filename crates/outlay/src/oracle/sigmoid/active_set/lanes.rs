@@ -52,11 +52,11 @@ impl ActiveLanes {
         index: usize,
         weight: f64,
     ) {
-        let (params, for_level) = batch.params[index];
+        let (params, for_level) = batch.params(index);
         self.tie_multiplier[lane] = batch.tie_multiplier[index];
         self.weight[lane] = weight;
         self.low[lane] = batch.low[index];
-        self.low_value[lane] = batch.low_value[index];
+        self.low_value[lane] = batch.low_value(index);
         self.start[lane] = batch.start[index];
         self.end[lane] = batch.end[index];
         (0..4).for_each(|number| self.curves.params[number][lane] = params[number]);
@@ -101,11 +101,11 @@ mod tests {
     use super::*;
     use crate::curve::Curve;
     use crate::numeric::simd::with_simd4;
-    use crate::oracle::domain::{Form, Smooth};
+    use crate::oracle::domain::Form;
 
     /// Evaluates four curves at a sequence of multipliers; returns the bits of all results.
     struct Walk<'a, F> {
-        curves: &'a [(Smooth, f64)],
+        curves: &'a [(Curve, f64)],
         multipliers: &'a [f64],
         family: std::marker::PhantomData<F>,
     }
@@ -116,8 +116,9 @@ mod tests {
         #[inline(always)]
         fn with_simd<S: Simd>(self, simd: S) -> Vec<u64> {
             let mut bits = Vec::new();
-            for (position, &(ref smooth, weight)) in self.curves.iter().enumerate() {
-                let Some((params, for_level)) = F::params(smooth) else { continue };
+            for (position, &(ref curve, weight)) in self.curves.iter().enumerate() {
+                let Some((params, for_level)) = F::params(curve) else { continue };
+                let Form::Smooth(smooth) = Form::of(curve) else { panic!("not smooth") };
                 let lane = position % 4;
                 let mut lanes = PADDING;
                 (lanes.weight[lane], lanes.start[lane], lanes.end[lane]) =
@@ -174,15 +175,11 @@ mod tests {
 
     #[test]
     fn four_at_once_ride_as_the_curves_do_on_every_machine() {
-        let curve = |curve: Curve| match Form::of(&curve) {
-            Form::Smooth(smooth) => smooth,
-            Form::Points { .. } => panic!("not smooth"),
-        };
         let mut curves = Vec::new();
         for steepness in [0.3, 0.9, 1.0, 1.01, 1.5, 2.0, 3.7, 10.0, 100.0, 1e4] {
             for half in [1e-3, 1.0, 40.0] {
-                curves.push((curve(Curve::hill(half, steepness).unwrap()), 0.7));
-                curves.push((curve(Curve::logistic(half, half / steepness).unwrap()), 0.3));
+                curves.push((Curve::hill(half, steepness).unwrap(), 0.7));
+                curves.push((Curve::logistic(half, half / steepness).unwrap(), 0.3));
             }
         }
         let far: Vec<f64> = (-40..40).map(|power| 10f64.powf(f64::from(power) / 4.0)).collect();

@@ -76,7 +76,7 @@ impl<F: Family> ActiveTasks<F> {
         let mut tasks = self.index.iter().copied().peekable();
         for index in 0..batch.task.len() {
             if tasks.next_if_eq(&(index as u32)).is_none() {
-                self.inactive_value.add(batch.low_value[index]);
+                self.inactive_value.add(batch.low_value(index));
             }
         }
     }
@@ -120,7 +120,7 @@ impl<F: Family> ActiveTasks<F> {
         is_last: bool,
     ) -> Aggregate {
         let Ok(position) = self.index.binary_search(&(index as u32)) else {
-            return Aggregate { value: batch.low_value[index].into(), ..Aggregate::default() };
+            return Aggregate { value: batch.low_value(index).into(), ..Aggregate::default() };
         };
         let mut lanes = self.lanes[position / 4];
         if !is_last {
@@ -168,7 +168,7 @@ impl<F: Family> ActiveTasks<F> {
             if let Some(index) = F::index(at.sigmoids, domain)
                 .filter(|&index| self.index.binary_search(&(index as u32)).is_err())
             {
-                evaluation.value.add(-batch.low_value[index]);
+                evaluation.value.add(-batch.low_value(index));
             }
         }
         with_simd4(Arch::new(), Assign { tasks: self, batch, at, output, evaluation, tied });
@@ -278,7 +278,7 @@ impl<F: Family, T: FnMut(TiedTask)> WithSimd for Assign<'_, '_, F, T> {
                     lane_spend[lane] = lanes.spend[lane] - lanes.low[lane];
                     lane_value[lane] = lanes.weight[lane] * success[lane];
                     output.spend[task] = lanes.spend[lane];
-                    output.success[task] = batch.floor[index] + batch.height[index] * success[lane];
+                    output.success[task] = batch.scaled(index, success[lane]);
                     evaluation.offer(task, lanes.sensitivity[lane]);
                 } else {
                     lane_value[lane] = lanes.low_value[lane];
