@@ -104,8 +104,8 @@ fn power_after(here: Demand, step: f64) -> Demand {
 /// Steps of the logarithm up to which linear tasks are assumed to stay between their bounds.
 const MODEL_RANGE: f64 = 0.5;
 /// The longest step of the inverse model. Steps down are limited further, because tasks join there of
-/// which the model does not know. With ten random logistic tasks these limits take 4.7 trials on average
-/// (see the test), and the model of demand alone 6.
+/// which the model does not know. With ten random logistic tasks these limits take fewer than five
+/// trials on average (see the test), and the model of demand alone takes six.
 const INVERSE_RANGE: f64 = 1.5;
 const MAX_DESCENT: f64 = 0.2;
 /// The largest relative correction of a step along the tangent.
