@@ -1,6 +1,6 @@
 """A client for ``outlay serve``: ask for rounds, tell what came back. Only the standard library is needed.
 
-Names and answers are those of the API (``docs/reference/service.md``): a JSON object is a ``dict`` with the same keys.
+Names and answers are those of the API (``docs/reference/http-api.md``): a JSON object is a ``dict`` with the same keys.
 
 >>> from outlay.client import Client
 >>> client = Client("http://127.0.0.1:7341")                             # doctest: +SKIP

@@ -100,7 +100,7 @@ def test_the_docstring_is_true(service):
 
 
 def test_the_guide_is_true(service, capsys):
-    page = (ROOT / "docs/reference/service.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/http-api.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert "http://127.0.0.1:7341" in code
     exec(code.replace("http://127.0.0.1:7341", service.url), {})

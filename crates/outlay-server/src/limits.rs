@@ -1,75 +1,73 @@
-//! How much of anything the service takes on.
+//! Limits of the service.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Budgets, rewards and values are zero or lie between these, so that what is computed from them is
-/// still a number.
+/// Budgets, rewards and values are zero or in this range, so that all derived numbers are finite.
 pub(crate) const AMOUNTS: std::ops::RangeInclusive<f64> = 1e-100..=1e100;
 
-/// Limits, each with a name that messages, the configuration and the docs use.
+/// Limits. Messages, the configuration and the docs use the names of the fields.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Tasks of a problem.
+    /// Tasks per problem.
     pub tasks: usize,
-    /// Points, samples and jumps of all curves of a problem together.
+    /// Points, samples and jumps of all curves of a problem, in total.
     pub curve_points: usize,
-    /// Bytes of a task's name: answers repeat it for every round.
+    /// Bytes of a task name, which responses repeat for every round.
     pub name_bytes: usize,
     /// Campaigns.
     pub campaigns: usize,
-    /// Rounds of one request.
+    /// Rounds per request.
     pub rounds_per_ask: u32,
-    /// Rounds of a campaign that wait for something and have not expired.
+    /// Rounds of a campaign that have outstanding outcomes and have not expired.
     pub open_rounds: usize,
-    /// Lines of a bulk report.
+    /// Lines per bulk report.
     pub bulk_lines: usize,
-    /// Entries of a page of a list.
+    /// Entries per page of a list.
     pub page: usize,
-    /// Tasks of all entries of a page together, points of all curves of an answer; a page of large
-    /// entries has fewer of them.
+    /// Tasks of all entries of a page in total, and points of all curves of a response; a page of
+    /// large entries has fewer entries.
     pub page_tasks: usize,
-    /// Bytes of a request's body.
+    /// Bytes of a request body.
     pub body_bytes: usize,
-    /// Objects and arrays within each other.
+    /// Nesting depth of JSON objects and arrays.
     pub json_depth: usize,
-    /// Connections at a time.
+    /// Concurrent connections.
     pub connections: usize,
-    /// Commands that wait for the store.
+    /// Commands in the queue of the store.
     pub queue: usize,
-    /// Commands and outcomes in one transaction; a larger request has a transaction to itself.
+    /// Commands and outcomes per transaction; a larger request gets a separate transaction.
     pub batch: usize,
-    /// Bytes of a request's line and headers.
+    /// Bytes of the request line and headers.
     pub header_bytes: usize,
-    /// Requests of one token in a second, twice as many in a burst; 0: any number.
+    /// Requests per second and token, twice as many in a burst; 0 means unlimited.
     pub requests_per_second: u32,
-    /// For a request's headers to arrive, from their first byte; for the first request from the
-    /// start of the connection.
+    /// Time for the headers of a request to arrive, from their first byte; for the first request,
+    /// from the start of the connection.
     #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub header_timeout: Duration,
-    /// For a connection to stay open between two requests; more than the 60 s after which most
-    /// proxies close an idle connection, so that they close it first.
+    /// Time for which an idle connection stays open. Most proxies close idle connections after
+    /// 60 s, so the default lets them close first.
     #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub idle_timeout: Duration,
-    /// For a request's body to arrive.
+    /// Time for the body of a request to arrive.
     #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub body_timeout: Duration,
-    /// For an answer, once the request is there.
+    /// Time for a response, once the request has arrived.
     #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub request_timeout: Duration,
-    /// For a split to be found, including the wait for others.
+    /// Time for computing a split, including the wait for other computations.
     #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub solve_timeout: Duration,
-    /// For a client to take some of an answer that waits for it.
+    /// Time within which a client must read a part of a pending response.
     #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub unread_timeout: Duration,
-    /// For requests under way when the service is told to stop.
+    /// Time for requests in progress to finish when the service stops.
     #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub drain_timeout: Duration,
-    /// Counts that other processes write as well are read again when they are this old, in
-    /// milliseconds.
+    /// Age in milliseconds after which counts are read again, if other processes also write them.
     pub staleness_ms: i64,
 }
 
@@ -105,10 +103,10 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Checks that each limit allows something.
+    /// Checks that each limit is in its range.
     ///
     /// # Errors
-    /// The first limit that does not, with what was expected.
+    /// The first limit out of range, with the expected range.
     pub fn check(&self) -> Result<(), LimitError> {
         let counts = [
             ("tasks", self.tasks, usize::MAX),
@@ -147,7 +145,7 @@ impl Limits {
     }
 }
 
-/// More rounds in one answer would exceed any reasonable body.
+/// More rounds in one response would exceed any reasonable body.
 const MAX_ROUNDS_PER_ASK: usize = 100_000;
 /// Deeper documents could exhaust the stack of a thread.
 const MAX_JSON_DEPTH: usize = 128;

@@ -204,7 +204,12 @@ fn follow(page: &str, least_commands: usize) {
 
 #[test]
 fn the_reference_shows_the_responses_of_the_service() {
-    follow("docs/reference/service.md", 20);
+    follow("docs/reference/http-api.md", 20);
+}
+
+#[test]
+fn the_how_to_guide_shows_the_responses_of_the_service() {
+    follow("docs/how-to/run-the-service.md", 6);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! The tables of errors and limits in the docs are those of the code. `SERVICE_TABLES=overwrite`
-//! writes them anew.
+//! The tables of errors and limits in the docs agree with the code. `SERVICE_TABLES=overwrite`
+//! writes them.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ fn codes() -> Vec<String> {
     ErrorCode::ALL.iter().map(row).collect()
 }
 
-/// The comments of the fields say what they are.
+/// One row per limit; the meaning is the doc comment of the field.
 fn limits() -> Vec<String> {
     let source = include_str!("../../src/limits.rs");
     let values = format!("{:#?}", Limits::default());
@@ -39,7 +39,7 @@ fn limits() -> Vec<String> {
     rows
 }
 
-/// The page with these rows after the lines that lead a table.
+/// Replaces the rows below a table head.
 fn with_rows(page: &str, head: &str, rows: &[String]) -> String {
     let start = page.find(head).unwrap_or_else(|| panic!("no table {head}")) + head.len();
     let end = start + page[start..].find("\n\n").unwrap() + 1;
@@ -48,14 +48,18 @@ fn with_rows(page: &str, head: &str, rows: &[String]) -> String {
 
 #[test]
 fn tables_in_the_docs_are_those_of_the_code() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/service.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/http-api.md");
     let kept = std::fs::read_to_string(&path).unwrap();
     let now = with_rows(&kept, "| code | status | title |\n|---|---|---|\n", &codes());
-    let now = with_rows(&now, "| limit | default | of what |\n|---|---|---|\n", &limits());
+    let now = with_rows(&now, "| limit | default | meaning |\n|---|---|---|\n", &limits());
     if std::env::var_os("SERVICE_TABLES").is_some_and(|wish| wish == "overwrite") {
         std::fs::write(&path, &now).unwrap();
         return;
     }
-    let hint = "write them anew with SERVICE_TABLES=overwrite cargo test -p outlay-server --test main tables";
-    assert!(kept == now, "docs/reference/service.md: the tables are not those of the code; {hint}");
+    let hint =
+        "write them with SERVICE_TABLES=overwrite cargo test -p outlay-server --test main tables";
+    assert!(
+        kept == now,
+        "docs/reference/http-api.md: the tables do not agree with the code; {hint}"
+    );
 }
