@@ -169,9 +169,9 @@ impl Question<'_> {
         let any_curves = value(kl_ucb_plus_bound(tasks, horizon as f64, KL_UCB_PLUS_FACTOR));
         bounds.push(upper(
             "kl-ucb-plus, any curves",
-            "proof-kl-ucb-plus.md",
+            "our proof (not peer reviewed)",
             "kl-ucb-plus",
-            "any curves, every horizon; proof ours, not peer reviewed",
+            "any curves, every horizon",
             any_curves,
         ));
         bounds

@@ -26,7 +26,7 @@ pub enum Side {
 pub struct Bound {
     /// The name of the bound.
     pub name: &'static str,
-    /// The source: the paper's label, or a page of the docs.
+    /// The source: the paper's label, or our proof.
     pub source: &'static str,
     /// Whether it is an upper or a lower bound.
     pub side: Side,
@@ -247,7 +247,7 @@ pub fn run_bound(
         ),
         LearnerSpec::KlUcbPlus { c } if *c > 0.5 => bound(
             "kl-ucb-plus, any curves",
-            "proof-kl-ucb-plus.md",
+            "our proof (not peer reviewed)",
             "kl-ucb-plus",
             "any curves",
             value(kl_ucb_plus_bound(tasks, horizon as f64, *c)),
