@@ -105,7 +105,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Only who talks to a service waits for the libraries of the network.
+    # Imported lazily, because the network libraries are slow to load.
     if name == "Client":
         from .client import Client
 

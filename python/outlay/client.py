@@ -1,4 +1,4 @@
-"""A client for ``outlay serve``: ask for rounds, tell what came back. Only the standard library is needed.
+"""A client for ``outlay serve``: request rounds and report their outcomes. Only the standard library is needed.
 
 Names and answers are those of the API (``docs/reference/http-api.md``): a JSON object is a ``dict`` with the same keys.
 
@@ -575,7 +575,7 @@ class Client:
         address, body = self._campaign(campaign), {"status": status}
         if seen is not None:
             return self._state("PATCH", address, body, headers={"if-match": seen.etag}, repeatable=False)
-        # Nobody named a version: what is wanted is the status, so that doing it again after a lost answer does no harm.
+        # No version was given, so repeating the change after a lost response is harmless.
         for attempt in range(self._retries + 1):
             now = self.get(campaign)
             if now["status"] == status:

@@ -1,4 +1,4 @@
-"""What outlay refuses: one kind of exception for each kind of mistake, with the texts of the command line."""
+"""Exceptions, one class for each kind of error, with the messages of the command line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 class OutlayError(Exception):
-    """Everything that outlay refuses."""
+    """Base class of all errors of outlay."""
 
 
 class FileError(OutlayError, OSError):
@@ -14,7 +14,7 @@ class FileError(OutlayError, OSError):
 
 
 class ProblemError(OutlayError, ValueError):
-    """A problem that is none; ``errors`` has everything that is wrong with it, each with the path of its field."""
+    """The problem is invalid; ``errors`` lists all errors with the paths of their fields."""
 
     errors: list[tuple[str, str]]
 
@@ -24,29 +24,29 @@ class ProblemError(OutlayError, ValueError):
 
 
 class AllocationError(OutlayError, ValueError):
-    """A budget that cannot be split so: values, bounds, plans and units that do not fit."""
+    """The allocation is impossible: invalid values, bounds, plans or units."""
 
 
 class LearnerError(OutlayError, ValueError):
-    """A learner that cannot be made."""
+    """The learner is invalid."""
 
 
 class ObservationError(OutlayError, ValueError):
-    """Something that cannot have come back of a round."""
+    """An impossible outcome; the state of the learner is unchanged."""
 
 
 class StateError(OutlayError, ValueError):
-    """A saved learner that cannot be loaded."""
+    """A saved state cannot be loaded."""
 
 
 class SimulationError(OutlayError, ValueError):
-    """Something that cannot be simulated."""
+    """The simulation is invalid."""
 
 
 class FitError(OutlayError, ValueError):
-    """A log that no curve can be fitted to."""
+    """No curve can be fitted to the log."""
 
 
 class MissingLibraryError(OutlayError, ImportError):
-    """A library that is needed for this, and for nothing else here, is not installed."""
+    """An optional library that this function needs is not installed."""
 

@@ -1,4 +1,4 @@
-"""A bar for work that takes long: tqdm's, if it is installed and somebody looks."""
+"""Progress bars for long work, by tqdm if it is installed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Bar:
-    """Counts to ``total``. ``wanted``: True shows it, False does not, None shows it on a terminal only."""
+    """A bar that counts to ``total``. ``wanted``: True shows it, False hides it, None shows it only on a terminal."""
 
     def __init__(self, what: str, total: int, wanted: bool | None = None) -> None:
         self._what, self._total = what, total
@@ -21,12 +21,12 @@ class Bar:
                 from tqdm.auto import tqdm
             except ImportError:
                 return self
-            # Only what takes a second or more is worth a bar.
+            # Shown only after a second.
             self._bar = tqdm(total=self._total, desc=self._what, delay=1.0, leave=False)
         return self
 
     def step(self, count: int = 1) -> None:
-        """So many more are done."""
+        """Advances the bar."""
         if self._bar is not None:
             self._bar.update(count)
 

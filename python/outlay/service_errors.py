@@ -51,7 +51,7 @@ class NotFound(ServiceError):
 
 
 class Conflict(ServiceError):
-    """It contradicts what is there: ``stored`` is what was told before, where that is the reason."""
+    """The request contradicts stored data; ``stored`` is the earlier outcome, if that is the reason."""
 
     @property
     def stored(self) -> dict[str, Any] | None:

@@ -1,8 +1,8 @@
-"""Cells played by an executor that somebody else runs: anything whose ``submit`` gives futures, from threads to a cluster.
+"""Simulations on an executor of the caller: anything whose ``submit`` returns futures, from threads to a cluster.
 
-Chunks of replications are shipped as plain data (the problem as JSON, the learner's name, the seeds) and put together again in order.
-A replication depends on its cell and its seed alone, so that the result is the same to the last bit whatever the executor, however the
-work is cut, and whoever died over it. Scheduling is the executor's.
+Chunks of replications are sent as plain data (the problem as JSON, the learner's name, the seeds) and reassembled in order. A
+replication depends only on its cell and its seed, so the result is bit-identical whichever executor is used, however the work is
+chunked and even if workers die. Scheduling is left to the executor.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 __all__ = ["play_on"]
 
-#: Parts that everything is cut into, so that many workers have something to do: nobody knows how many there are, or will be.
+#: Number of chunks in total, so that many workers can take part; their number is not known.
 PARTS = 64
-#: A chunk that fails is sent again until it has failed so many times.
+#: A chunk is sent again until it has failed this many times.
 ATTEMPTS = 4
 
 
 @dataclass
 class Sent:
-    """A chunk on its way."""
+    """A chunk that was submitted."""
 
     cell: Cell
     chunk: Chunk
@@ -40,11 +40,11 @@ class Sent:
 
 
 def play_on(executor: Any, cells: Sequence[Cell], progress: bool | None = None, *, parts: int = PARTS) -> list[Arrays]:
-    """Plays all replications of ``cells`` on ``executor``: the arrays of each cell, a row a replication.
+    """Runs all replications of ``cells`` on ``executor`` and returns the arrays of each cell, one row per replication.
 
-    ``executor`` needs ``submit(function, *arguments)``, which gives something with ``result()`` and, if it can, ``cancel()``. A chunk
-    that fails is sent again a few times; what is wrong with a problem or a learner is said at once. When this ends early, by Ctrl-C
-    too, what still waits is cancelled.
+    ``executor`` needs ``submit(function, *arguments)``, which returns an object with ``result()`` and, optionally, ``cancel()``. A
+    chunk that fails is sent again a few times; an invalid problem or learner raises at once. If this ends early, for example by
+    Ctrl-C, the remaining chunks are cancelled.
     """
     if not callable(getattr(executor, "submit", None)):
         raise SimulationError(f"executor: must have a method submit, as those of concurrent.futures, not be a {type(executor).__name__}")
@@ -56,7 +56,7 @@ def play_on(executor: Any, cells: Sequence[Cell], progress: bool | None = None, 
                 send(executor, one)
             for one in sent:
                 played[one.chunk.cell].append((one.chunk, arrived(executor, one)))
-                # A cluster keeps a result for as long as somebody holds its future.
+                # A cluster keeps a result as long as a reference to its future exists.
                 one.future = None
                 bar.step(one.chunk.count)
     except BaseException:
@@ -68,7 +68,7 @@ def play_on(executor: Any, cells: Sequence[Cell], progress: bool | None = None, 
 
 
 def work(cell: Cell, first: int, count: int, attempt: int) -> Arrays:
-    """What a worker does. ``attempt`` is for executors that know a call by its arguments and would repeat its failure."""
+    """Runs in a worker. ``attempt`` is for executors that cache calls by their arguments and would repeat a failure."""
     return play_chunk(cell, first, count)
 
 
@@ -76,7 +76,7 @@ def send(executor: Any, one: Sent) -> None:
     try:
         one.future = executor.submit(work, one.cell, one.chunk.first, one.chunk.count, one.failed)
     except Exception as error:
-        # A pool that is broken or closed takes nothing any more.
+        # A broken or closed pool accepts no more calls.
         raise SimulationError(f"{one}: the executor does not take it: {named(error)}") from error
 
 
@@ -87,7 +87,7 @@ def arrived(executor: Any, one: Sent) -> Arrays:
             return found
         except (KeyboardInterrupt, SystemExit, GeneratorExit, OutlayError):
             raise
-        # Also what is no `Exception`: some executors say of a lost worker that the call was cancelled.
+        # Not only `Exception`: some executors report a lost worker as a cancelled call.
         except BaseException as error:
             one.failed += 1
             if one.failed == ATTEMPTS:

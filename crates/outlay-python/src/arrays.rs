@@ -1,11 +1,11 @@
-//! Numbers from Python and back: numpy arrays as they are, everything else through numpy.
+//! Numbers to and from Python: numpy arrays without a copy, everything else through numpy.
 
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyBool;
 
-/// A list of numbers that need not have been copied.
+/// A list of numbers, borrowed if possible.
 pub(crate) enum List<'py, T: numpy::Element> {
     Array(PyReadonlyArray1<'py, T>),
     Copied(Vec<T>),
@@ -14,7 +14,7 @@ pub(crate) enum List<'py, T: numpy::Element> {
 impl<T: numpy::Element> List<'_, T> {
     pub(crate) fn as_slice(&self) -> &[T] {
         match self {
-            // Arrays with gaps were copied when they were taken.
+            // Non-contiguous arrays were copied on conversion.
             Self::Array(array) => array.as_slice().unwrap_or_default(),
             Self::Copied(list) => list,
         }
@@ -26,7 +26,7 @@ fn taken<'py, T: numpy::Element>(given: &Bound<'py, PyAny>) -> Option<PyReadonly
     array.is_contiguous().then_some(array)
 }
 
-/// Numbers as floats; `refuse` makes the exception.
+/// Numbers as floats; `refuse` creates the exception.
 pub(crate) fn numbers<'py>(
     given: &Bound<'py, PyAny>,
     what: &str,
@@ -46,7 +46,7 @@ pub(crate) fn numbers<'py>(
         .map_err(|_| refuse(format!("{what}: must be a list of numbers")))
 }
 
-/// Yes or no for each; ones and zeros will do.
+/// Booleans; ones and zeros are accepted.
 pub(crate) fn flags<'py>(
     given: &Bound<'py, PyAny>,
     what: &str,
@@ -76,7 +76,7 @@ pub(crate) fn flags<'py>(
         .map(List::Copied)
 }
 
-/// One yes or no; one and zero will do.
+/// One boolean; one and zero are accepted.
 pub(crate) fn flag(given: &Bound<'_, PyAny>) -> Option<bool> {
     if let Ok(flag) = given.cast::<PyBool>() {
         return Some(flag.is_true());
@@ -88,8 +88,7 @@ pub(crate) fn flag(given: &Bound<'_, PyAny>) -> Option<bool> {
     }
 }
 
-/// An array that is made when it is first asked for and then always the same, so nobody may write
-/// to it.
+/// An array that is created on first access and then shared, so it is read-only.
 pub(crate) struct LazyArray(PyOnceLock<Py<PyArray1<f64>>>);
 
 impl LazyArray {

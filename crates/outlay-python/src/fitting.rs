@@ -1,4 +1,4 @@
-//! Curves from logs: columns in, fitted tasks and their problem out.
+//! Fits curves to logs: columns in, fitted tasks and their problem out.
 
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
@@ -23,21 +23,21 @@ const SHOWN: usize = 20;
 /// The columns of a log.
 #[derive(FromPyObject)]
 pub(crate) struct Columns<'py> {
-    /// Every task's name, and which of them each row is about.
+    /// Names of the tasks, and the task of each row.
     names: Vec<String>,
     task: Bound<'py, PyAny>,
-    /// What was spent, or what success would have needed.
+    /// Spends, or the amounts that success would have needed.
     amount: Bound<'py, PyAny>,
     success: Option<Bound<'py, PyAny>>,
     trials: Option<Bound<'py, PyAny>>,
     reward: Option<Bound<'py, PyAny>>,
-    /// What messages call amount, success, trials and reward.
+    /// Names of amount, success, trials and reward in messages.
     titles: (String, String, String, String),
-    /// Whether amounts are what success would have needed.
+    /// Whether amounts are those that success would have needed.
     is_needs: bool,
 }
 
-/// How to fit.
+/// Options of a fit.
 #[derive(FromPyObject)]
 pub(crate) struct Request {
     family: String,
@@ -49,7 +49,7 @@ pub(crate) struct Request {
     bootstrap: usize,
     seed: u64,
     threads: Option<usize>,
-    /// Whether to make the page of the report.
+    /// Whether to create the page of the report.
     report: bool,
     /// The name of the log in the report.
     name: String,
@@ -91,7 +91,7 @@ struct Covers {
     share: f64,
 }
 
-/// A form that was compared with the chosen one.
+/// A family that was compared with the chosen one.
 #[derive(Serialize)]
 struct CandidateRecord {
     family: String,
@@ -174,7 +174,7 @@ pub(crate) fn fit(
     ))
 }
 
-/// Every column as numbers, all of one length.
+/// All columns as numbers of the same length.
 struct Table {
     task: Vec<usize>,
     amount: Vec<f64>,
@@ -235,7 +235,7 @@ impl Collected {
     }
 }
 
-/// What was seen of each task, or everything that is wrong with the log.
+/// The data of each task, or all errors of the log.
 fn logs(columns: &Columns<'_>) -> PyResult<Vec<TaskLog>> {
     let table = Table::new(columns)?;
     let mut tasks = vec![Collected::default(); columns.names.len()];
@@ -264,7 +264,7 @@ fn logs(columns: &Columns<'_>) -> PyResult<Vec<TaskLog>> {
         .collect()
 }
 
-/// Everything wrong with a log at once.
+/// All errors of a log together.
 fn many(mut wrong: Vec<String>) -> PyErr {
     let count =
         if wrong.len() == 1 { "1 error".to_owned() } else { format!("{} errors", wrong.len()) };
@@ -285,7 +285,7 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Trials, successes and the reward, if there is one to be seen.
+    /// Trials, successes and the reward, if there was a success.
     fn read(
         &self,
         trials: Option<f64>,
@@ -353,7 +353,7 @@ fn choice(request: &Request, is_needs: bool) -> PyResult<Choice> {
     }
 }
 
-/// The budget and the largest reward: what was asked for, else the largest seen.
+/// The budget and the largest reward: as given, otherwise the largest in the log.
 fn amounts(request: &Request, logs: &[TaskLog]) -> PyResult<(f64, f64)> {
     for (what, given) in [("budget", request.budget), ("reward_max", request.reward_max)] {
         if let Some(given) = given.filter(|given| !(*given > 0.0 && given.is_finite())) {
@@ -380,7 +380,7 @@ fn amounts(request: &Request, logs: &[TaskLog]) -> PyResult<(f64, f64)> {
     Ok((request.budget.unwrap_or(seen), request.reward_max.unwrap_or(reward)))
 }
 
-/// Every task's curve, several at the same time; none if the log says nothing of a task.
+/// The curves of all tasks, computed in parallel; none for a task without data.
 fn fit_all(
     logs: &[TaskLog],
     choice: Choice,

@@ -1,4 +1,4 @@
-//! Long work: off the interpreter's lock, and stopped by Ctrl-C.
+//! Long computations: without the interpreter's lock, and interruptible by Ctrl-C.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 
-/// How often somebody looks whether Ctrl-C was pressed.
+/// Interval of the checks for Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A flag that ends long work in whatever thread it runs.
+/// A flag that stops a long computation in any thread.
 #[pyclass(frozen, module = "outlay._outlay")]
 #[derive(Default)]
 pub(crate) struct Stop {
@@ -24,14 +24,14 @@ impl Stop {
         Self::default()
     }
 
-    /// Ends the work that was given this flag; it raises KeyboardInterrupt.
+    /// Stops the computation that was given this flag; it raises KeyboardInterrupt.
     fn set(&self) {
         self.flag.store(true, Ordering::Relaxed);
     }
 }
 
-/// Does `work` in a thread of its own, while this one lets others run and looks for signals. A
-/// signal sets `stop` and is raised once the work has ended.
+/// Runs `work` in a separate thread, while this one releases the interpreter's lock and checks for
+/// signals. A signal sets `stop` and is raised once the work has ended.
 pub(crate) fn interruptibly<T: Send>(
     py: Python<'_>,
     stop: &AtomicBool,
@@ -41,7 +41,7 @@ pub(crate) fn interruptibly<T: Send>(
     let result = std::thread::scope(|scope| {
         let (sender, mut receiver) = channel();
         scope.spawn(move || {
-            // Nobody listens only if the thread that waits has gone.
+            // Sending fails only if the waiting thread has ended.
             let _ = sender.send(work());
         });
         loop {
