@@ -49,6 +49,16 @@ pub(crate) struct Span {
     max_seconds: Option<u64>,
 }
 
+/// The header of a client that continues a stream.
+#[derive(Debug, IntoParams)]
+#[into_params(parameter_in = Header)]
+#[expect(dead_code, reason = "it describes a header in the API; `last_event_id` reads it")]
+pub(crate) struct Resume {
+    /// The id of the last event that the client received.
+    #[param(rename = "last-event-id")]
+    last_event_id: Option<u64>,
+}
+
 /// One event of the stream.
 #[derive(Debug, ToSchema)]
 #[expect(dead_code, reason = "it describes the fields of an event in the API")]
@@ -92,7 +102,7 @@ impl EventStreams {
     params(
         InCampaign,
         Span,
-        ("last-event-id" = Option<u64>, Header, description = "The id of the last event that you have"),
+        Resume,
     ),
     responses(
         (status = 200, description = "They go on until the client or the service ends the connection.", body = StreamedEvent, content_type = "text/event-stream"),
