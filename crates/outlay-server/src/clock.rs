@@ -1,17 +1,17 @@
-//! The time of day, from one place: tests bring their own.
+//! The current time. Tests provide their own clock.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::store::Millis;
 
-/// Tells the time. It may jump, also backwards; nothing but expiry depends on it.
+/// A clock. It may jump, also backwards; only expiry depends on it.
 pub trait Clock: Send + Sync + std::fmt::Debug {
     /// Milliseconds since 1970.
     fn now(&self) -> Millis;
 }
 
-/// A time in RFC 3339. One beyond what a calendar holds is written as the calendar's end.
+/// A time in RFC 3339. Times beyond the range of the calendar are written as its last one.
 pub(crate) fn rfc3339(at: Millis) -> String {
     let end = if at < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX };
     jiff::Timestamp::from_millisecond(at).unwrap_or(end).to_string()
@@ -28,18 +28,18 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is set.
+/// A clock that changes only when it is set.
 #[derive(Debug, Default)]
 pub struct SetClock(AtomicI64);
 
 impl SetClock {
-    /// Stands at `now`.
+    /// A clock at `now`.
     #[must_use]
     pub fn new(now: Millis) -> Self {
         Self(AtomicI64::new(now))
     }
 
-    /// Sets it.
+    /// Sets the time.
     pub fn set(&self, now: Millis) {
         self.0.store(now, Ordering::SeqCst);
     }

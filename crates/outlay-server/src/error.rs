@@ -104,7 +104,7 @@ impl ErrorCode {
         Self::Internal,
     ];
 
-    /// The code of this word.
+    /// The code with this identifier.
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|code| code.info().word == word)
@@ -342,7 +342,7 @@ pub struct ErrorInfo {
     pub word: &'static str,
     /// The HTTP status.
     pub status: u16,
-    /// In a few words.
+    /// A short title.
     pub title: &'static str,
     /// What it means, in a sentence or two.
     pub meaning: &'static str,
@@ -364,15 +364,15 @@ const fn info(
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{detail}")]
 pub struct ApiError {
-    /// Why.
+    /// The code.
     pub code: ErrorCode,
-    /// What exactly, in a sentence.
+    /// One sentence about this request.
     pub detail: String,
-    /// JSON pointer to the place in the body, where there is one.
+    /// JSON pointer into the body, if there is one.
     pub pointer: Option<String>,
     /// What to do about it.
     pub hint: Option<String>,
-    /// Everything that is wrong, where there is more than one thing: pointer and sentence.
+    /// All errors, if there are several: pointers and messages.
     pub errors: Vec<(String, String)>,
     /// The recorded outcome, for a conflict.
     pub stored: Option<Box<serde_json::Value>>,
@@ -393,7 +393,7 @@ fn shortened(mut text: String, most: usize) -> String {
 }
 
 impl ApiError {
-    /// With the list of all errors: JSON pointers and messages.
+    /// An error with a list of all errors: JSON pointers and messages.
     #[must_use]
     pub(crate) fn with_errors(mut self, errors: Vec<(String, String)>) -> Self {
         let short = |(pointer, message)| {
@@ -403,7 +403,7 @@ impl ApiError {
         self
     }
 
-    /// With a sentence that says what exactly.
+    /// An error with a detail.
     #[must_use]
     pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
         Self {
@@ -416,21 +416,21 @@ impl ApiError {
         }
     }
 
-    /// With the place in the body.
+    /// Adds the position in the body.
     #[must_use]
     pub fn at(mut self, pointer: impl Into<String>) -> Self {
         self.pointer = Some(shortened(pointer.into(), MOST_POINTER));
         self
     }
 
-    /// With its place within a part of the body, as one in the whole body.
+    /// Converts a position within a part of the body into one in the whole body.
     #[must_use]
     pub(crate) fn below(mut self, part: &str) -> Self {
         self.pointer = self.pointer.map(|pointer| format!("{part}{pointer}"));
         self
     }
 
-    /// With what to do.
+    /// Adds a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

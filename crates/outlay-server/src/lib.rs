@@ -1,19 +1,19 @@
 //! The service of outlay: campaigns shared over HTTP.
 //!
-//! A request goes to the [`service`], which knows the campaigns; what it decides or takes is written
-//! by the [`store`] before anybody is answered.
+//! Requests go to the [`service`], which knows the campaigns. The [`store`] writes every decision
+//! and outcome before the request is answered.
 
+pub mod api;
 pub mod archive;
 pub mod clock;
 pub mod error;
 pub mod http;
+mod int64;
 pub mod limits;
 mod metrics;
 pub mod open_files;
 pub mod problem_file;
 mod process_metrics;
 pub mod service;
-pub mod shapes;
 pub mod store;
 pub mod tokens;
-mod whole;

@@ -18,7 +18,7 @@ use crate::process_metrics::ProcessCollector;
 use crate::service::{self, CampaignMetrics, CampaignService, ServiceMetrics};
 use crate::store::{PoolMetrics, StoreMetrics};
 
-/// Seconds: from what memory answers in to what nobody waits for.
+/// Seconds, from responses out of memory to the longest that clients wait.
 const LATENCIES: [f64; 12] =
     [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 15.0];
 
@@ -46,7 +46,7 @@ struct ShedLabels {
     reason: &'static str,
 }
 
-/// What there was no room for.
+/// Resources that can run out.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shed {
     Connections,
@@ -62,7 +62,7 @@ impl Shed {
     }
 }
 
-/// What is counted.
+/// The metrics.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
@@ -75,8 +75,8 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// With figures for each campaign by its id only if asked for: somebody pays for every time
-    /// series.
+    /// Metrics are labelled with campaign ids only on request, because every time series costs
+    /// memory and money.
     pub(crate) fn new(service: CampaignService, names_campaigns: bool) -> Self {
         let mut all = Registry::default();
         all.register_collector(Box::new(ProcessCollector));
@@ -87,13 +87,13 @@ impl Metrics {
         registry.register("requests", "Requests answered", Family::clone(&requests));
         registry.register_with_unit(
             "request_duration",
-            "From the last header to the answer",
+            "Time from the last header to the response",
             Unit::Seconds,
             latencies.clone(),
         );
         registry.register("connections", "Connections open", connections.clone());
         let shed = Family::<ShedLabels, Counter>::default();
-        let help = "Not served for want of: connections, or memory for answers";
+        let help = "Requests not served for lack of connections or of memory for responses";
         registry.register("shed", help, shed.clone());
         let build = Family::<StoreLabels, Gauge>::default();
         build
@@ -102,7 +102,7 @@ impl Metrics {
                 version: env!("CARGO_PKG_VERSION"),
             })
             .set(1);
-        registry.register("build_info", "Always 1: which store and version", build);
+        registry.register("build_info", "Always 1; labels name the store and version", build);
         registry.register_collector(Box::new(ServiceCollector { service, names_campaigns }));
         let store = StoreCollector::default();
         registry.register_collector(Box::new(store.clone()));
@@ -117,7 +117,7 @@ impl Metrics {
         }
     }
 
-    /// `route` is the path as it is described; absent if nothing is there.
+    /// `route` is the path in the API description, absent if the path is unknown.
     pub(crate) fn count_request(
         &self,
         method: &'static str,
@@ -132,12 +132,12 @@ impl Metrics {
         self.latencies.get_or_create(&RouteLabels { method, route }).observe(taken.as_secs_f64());
     }
 
-    /// Counts what was not served for want of room.
+    /// Counts a request that was not served for lack of a resource.
     pub(crate) fn shed(&self, reason: Shed) -> Counter {
         self.shed.get_or_create_owned(&ShedLabels { reason: reason.as_str() })
     }
 
-    /// All of it as text.
+    /// All metrics as text.
     pub(crate) fn text(
         &self,
         connections: usize,
@@ -185,7 +185,7 @@ fn pools(encoder: &mut DescriptorEncoder<'_>, pools: &[PoolMetrics]) -> Result<(
         ("store_pool_max_connections", "Largest number of connections", |pool| pool.max),
         ("store_pool_connections", "Open connections to the database", |pool| pool.size),
         ("store_pool_available_connections", "Those not in use", |pool| pool.available),
-        ("store_pool_waiting", "Callers that wait for a connection", |pool| pool.waiting),
+        ("store_pool_waiting", "Callers waiting for a connection", |pool| pool.waiting),
     ];
     for (name, help, number) in gauges {
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
@@ -197,7 +197,7 @@ fn pools(encoder: &mut DescriptorEncoder<'_>, pools: &[PoolMetrics]) -> Result<(
     Ok(())
 }
 
-/// What the service knows at the time of asking.
+/// Metrics of the service at the time of the request.
 #[derive(Debug)]
 struct ServiceCollector {
     service: CampaignService,
@@ -211,60 +211,49 @@ impl Collector for ServiceCollector {
         histogram(
             encoder,
             "commit",
-            "How long commits took",
+            "Duration of commits",
             Some(&Unit::Seconds),
             &figures.commit_seconds,
         )?;
-        histogram(
-            encoder,
-            "batch_commands",
-            "Commands of a commit",
-            None,
-            &figures.batch_commands,
-        )?;
-        gauge(encoder, "queue_depth", "Jobs that wait for the store", figures.queue_depth as f64)?;
+        histogram(encoder, "batch_commands", "Commands per commit", None, &figures.batch_commands)?;
+        gauge(encoder, "queue_depth", "Jobs waiting for the store", figures.queue_depth as f64)?;
         counter(
             encoder,
             "queue_full",
-            "Reports and rounds refused because too many waited for the store",
+            "Reports and requests for rounds rejected because the queue of the store was full",
             figures.queue_full,
         )?;
         counter(
             encoder,
             "unsolved",
-            "Requests refused because no split was found in time",
+            "Requests rejected because no split was found in time",
             figures.unsolved,
         )?;
-        counter(encoder, "rounds", "Rounds handed out", figures.rounds)?;
+        counter(encoder, "rounds", "Rounds issued", figures.rounds)?;
         counter(encoder, "outcomes", "Outcomes taken", figures.outcomes)?;
         counter(
             encoder,
             "outcomes_duplicate",
-            "Outcomes that had come before, and the same",
+            "Outcomes that repeated an earlier one",
             figures.duplicates,
         )?;
         counter(
             encoder,
             "outcomes_late",
-            "Outcomes that came after their round had expired",
+            "Outcomes that arrived after their round had expired",
             figures.late,
         )?;
         counter(
             encoder,
             "reports_conflicting",
-            "Reports refused because something else was told before",
+            "Reports rejected because they contradicted an earlier outcome",
             figures.conflicts,
         )?;
-        counter(
-            encoder,
-            "store_failures",
-            "Times that the store could not be written to",
-            figures.store_failures,
-        )?;
+        counter(encoder, "store_failures", "Failed writes to the store", figures.store_failures)?;
         gauge(
             encoder,
             "campaigns_in_memory",
-            "Campaigns that were asked for since the start",
+            "Campaigns that were requested since the start",
             figures.campaigns.len() as f64,
         )?;
         totals(encoder, &figures)?;
@@ -281,23 +270,18 @@ fn totals(encoder: &mut DescriptorEncoder<'_>, figures: &ServiceMetrics) -> Resu
     gauge(
         encoder,
         "open_rounds",
-        "Rounds of campaigns in memory that wait for something and have not expired",
+        "Open rounds of campaigns in memory",
         sum(|campaign| campaign.open_rounds as f64),
     )?;
     gauge(
         encoder,
         "completions",
-        "Successes told of campaigns in memory",
+        "Reported successes of campaigns in memory",
         sum(|campaign| campaign.completions as f64),
     )?;
-    let help = "Successes that the curves expected of the same outcomes; far from completions: wrong curves, or only some outcomes are told";
+    let help = "Successes that the curves predict for the same outcomes; if far from completions, the curves are wrong or only some outcomes are reported";
     gauge(encoder, "completions_expected", help, sum(|campaign| campaign.expected_completions))?;
-    gauge(
-        encoder,
-        "stats_age_seconds",
-        "Since the oldest counts in memory were read",
-        oldest as f64 / 1e3,
-    )
+    gauge(encoder, "stats_age_seconds", "Age of the oldest counts in memory", oldest as f64 / 1e3)
 }
 
 /// Name, help, and the number itself.
@@ -308,15 +292,11 @@ fn each_campaign(
     campaigns: &[CampaignMetrics],
 ) -> Result<(), fmt::Error> {
     let figures: [CampaignGauge; 3] = [
-        (
-            "campaign_open_rounds",
-            "Rounds that wait for something and have not expired",
-            |campaign| campaign.open_rounds as f64,
-        ),
+        ("campaign_open_rounds", "Open rounds", |campaign| campaign.open_rounds as f64),
         ("campaign_completions", "Successes told", |campaign| campaign.completions as f64),
         (
             "campaign_completions_expected",
-            "Successes that the curves expected of the outcomes told",
+            "Successes that the curves predict for the reported outcomes",
             |campaign| campaign.expected_completions,
         ),
     ];

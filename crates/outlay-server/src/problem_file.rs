@@ -1,48 +1,47 @@
-//! The keys of a problem file as the description of the API names them. They are read by the
-//! library, which also says what is wrong.
+//! The keys of a problem file, for the API description. The library reads and validates them.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What is to be split, and over what.
+/// The budget and the tasks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"budget": 10, "task": [
     {"name": "a", "value": 1, "curve": {"family": "exponential", "scale": 2}},
     {"name": "b", "value": 1, "curve": {"family": "hill", "half_at": 4, "steepness": 2}}]}))]
 pub struct ProblemFile {
-    /// What a round may spend; 1 if absent.
+    /// Budget of a round; default 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = f64, required = false, nullable = false, exclusive_minimum = 0)]
     pub budget: Option<f64>,
-    /// Rounds planned.
+    /// Planned number of rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = u64, required = false, minimum = 1)]
     pub horizon: Option<u64>,
-    /// The largest reward of a success; 1 if absent.
+    /// The largest reward of a success; default 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = f64, required = false, exclusive_minimum = 0)]
     pub reward_max: Option<f64>,
-    /// What becomes of budget that buys nothing; it is kept if absent.
+    /// What to do with budget that has no effect; by default it is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = LeftoverWord, required = false)]
     pub leftover: Option<LeftoverWord>,
-    /// For simulation, which the service does not do.
+    /// For simulation only; ignored by the service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Object, required = false)]
     pub environment: Option<serde_json::Map<String, serde_json::Value>>,
-    /// One entry a task.
+    /// The tasks.
     #[schema(min_items = 1)]
     pub task: Vec<ProblemTask>,
 }
 
-/// Budget that buys nothing.
+/// Use of budget that has no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LeftoverWord {
-    /// Is reported as unspent.
+    /// Reported as unspent.
     Keep,
-    /// Is spent on the first task with room.
+    /// Spent on the first task with capacity.
     Spend,
 }
 
@@ -50,48 +49,48 @@ pub enum LeftoverWord {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProblemTask {
-    /// Unlike all others; `task-1`, `task-2`, … if absent.
+    /// Unique name; default `task-1`, `task-2`, ….
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = String, required = false, min_length = 1)]
     pub name: Option<String>,
-    /// The chance of success by what is spent.
+    /// Probability of success by spend.
     pub curve: ProblemCurve,
-    /// What a success brings on average, if known.
+    /// Mean reward of a success, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = f64, required = false, minimum = 0)]
     pub value: Option<f64>,
-    /// For simulation, which the service does not do.
+    /// For simulation only; ignored by the service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Object, required = false)]
     pub reward: Option<serde_json::Map<String, serde_json::Value>>,
-    /// At least this.
+    /// Smallest spend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = f64, required = false, minimum = 0)]
     pub min: Option<f64>,
-    /// At most this.
+    /// Largest spend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = f64, required = false, minimum = 0)]
     pub max: Option<f64>,
-    /// Nothing, or at least this.
+    /// The spend is zero or at least this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = f64, required = false, minimum = 0)]
     pub at_least: Option<f64>,
-    /// Exactly this.
+    /// The spend is exactly this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = f64, required = false, minimum = 0)]
     pub fixed: Option<f64>,
-    /// Nothing.
+    /// The spend is zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = bool, required = false)]
     pub exclude: Option<bool>,
-    /// What is spent today.
+    /// Current spend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = f64, required = false, minimum = 0)]
     pub current: Option<f64>,
 }
 
-/// The chance of success by what is spent. Every family also takes `floor` and `ceiling`, the
-/// chances that it begins with and never exceeds.
+/// Probability of success by spend. Every family also accepts `floor` and `ceiling`, the
+/// probability at zero and the largest probability.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "family", rename_all = "lowercase")]
 pub enum ProblemCurve {
@@ -100,66 +99,66 @@ pub enum ProblemCurve {
         /// Above 0, at most 1.
         #[schema(exclusive_minimum = 0, maximum = 1)]
         exponent: f64,
-        /// The budget if absent.
+        /// Default: the budget.
         #[schema(value_type = f64, required = false, exclusive_minimum = 0)]
         scale: Option<f64>,
     },
     /// min(1, x/full_at)
     Saturating {
-        /// Where success is certain.
+        /// Spend from which success is certain.
         #[schema(exclusive_minimum = 0)]
         full_at: f64,
     },
     /// 1 − exp(−x/scale)
     Exponential {
-        /// The spend at which 63 % succeed.
+        /// Spend at which 63 % succeed.
         #[schema(exclusive_minimum = 0)]
         scale: f64,
     },
     /// x^steepness / (x^steepness + half_at^steepness)
     Hill {
-        /// Where half succeed.
+        /// Spend at which half succeed.
         #[schema(exclusive_minimum = 0)]
         half_at: f64,
         /// S-shaped above 1.
         #[schema(exclusive_minimum = 0)]
         steepness: f64,
     },
-    /// An S from nothing at 0.
+    /// An S-shaped curve that is zero at 0.
     Logistic {
-        /// Where it is steepest.
+        /// Spend of the steepest slope.
         mid: f64,
-        /// How far it reaches.
+        /// Width of the transition.
         #[schema(exclusive_minimum = 0)]
         width: f64,
     },
-    /// Certain from a spend on, impossible below.
+    /// Certain from a spend on, impossible below it.
     Threshold {
-        /// That spend.
+        /// This spend.
         #[schema(exclusive_minimum = 0)]
         at: f64,
     },
-    /// A chance from each spend on.
+    /// A step function.
     Steps {
-        /// The spends, rising.
+        /// Spends, increasing.
         #[schema(min_items = 1)]
         at: Vec<f64>,
-        /// The chances, as many.
+        /// Probabilities from these spends on.
         #[schema(min_items = 1)]
         success: Vec<f64>,
     },
     /// Linear between points.
     Piecewise {
-        /// The spends, rising from 0.
+        /// Spends, increasing from 0.
         #[schema(min_items = 1)]
         spend: Vec<f64>,
-        /// The chances, as many.
+        /// Probabilities at these spends.
         #[schema(min_items = 1)]
         success: Vec<f64>,
     },
-    /// The share of samples that a spend covers.
+    /// The share of samples that are at most the spend.
     Empirical {
-        /// What successes needed.
+        /// Spends that successes needed.
         #[schema(min_items = 1)]
         samples: Vec<f64>,
     },

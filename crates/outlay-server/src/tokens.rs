@@ -1,5 +1,5 @@
-//! Who may do what: bearer tokens `outlay_<id>_<secret>`, of which only the secret's digest is
-//! kept.
+//! Access control by bearer tokens `outlay_<id>_<secret>`, of which only a digest of the secret is
+//! stored.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,36 +10,36 @@ use std::time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
+use crate::api::EventEntry;
 use crate::error::{ApiError, ErrorCode};
-use crate::shapes::EventEntry;
 use crate::store::{Millis, Store, StoreError, TokenRow};
 
-/// What every token begins with: people and scanners for leaked secrets know it by that.
+/// Prefix of every token, by which people and scanners for leaked secrets recognise it.
 const PREFIX: &str = "outlay";
-/// Random bytes of a secret: nobody guesses them, so a plain digest is enough to keep.
+/// Random bytes of a secret. It cannot be guessed, so storing a plain digest is enough.
 const SECRET_BYTES: usize = 32;
 /// Random bytes of a public part.
 const ID_BYTES: usize = 8;
 
-/// What a token allows.
+/// Permission of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// To look.
+    /// Read campaigns.
     Read,
-    /// To ask for rounds.
+    /// Request rounds.
     Decide,
-    /// To tell what came back.
+    /// Report outcomes.
     Report,
-    /// Everything, also to make campaigns, to correct what was told and, if it is good for all
-    /// campaigns, to make tokens.
+    /// Everything, including creating campaigns and correcting outcomes; for all campaigns also
+    /// managing tokens.
     Admin,
 }
 
 impl Scope {
-    /// All of them.
+    /// All scopes.
     pub const ALL: [Self; 4] = [Self::Read, Self::Decide, Self::Report, Self::Admin];
 
-    /// The word for it.
+    /// The name of the scope.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -50,23 +50,24 @@ impl Scope {
         }
     }
 
-    /// The scope of that name.
+    /// The scope with this name.
     #[must_use]
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scope| scope.word() == word)
     }
 }
 
-/// A token as it is wished for.
+/// A request for a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wish {
-    /// What it is to allow.
+pub struct TokenRequest {
+    /// Scopes of the token.
     pub scopes: Vec<Scope>,
-    /// The campaign that it is restricted to, or a prefix of ids followed by `*`; absent: all.
+    /// The campaign that it is restricted to, or a prefix of ids followed by `*`; absent: all
+    /// campaigns.
     pub campaign: Option<String>,
-    /// Name for people, in lists and logs.
+    /// Name in lists and logs.
     pub name: Option<String>,
-    /// After so many milliseconds it is not good any more; absent: for ever.
+    /// Lifetime in milliseconds; absent: unlimited.
     pub good_for: Option<Millis>,
 }
 
@@ -75,7 +76,7 @@ pub struct Wish {
 pub struct Secret(String);
 
 impl Secret {
-    /// The whole token, for the one who is to have it.
+    /// The whole token, for the response to its creator.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -88,12 +89,12 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Makes a token: what is kept of it, and the token itself.
+/// Creates a token: the stored row, and the token itself.
 ///
 /// # Errors
-/// If no campaign can have the id that it is for, or the system has no random numbers.
-pub fn make(wish: &Wish, now: Millis) -> Result<(TokenRow, Secret), ApiError> {
-    if let Some(campaign) = &wish.campaign {
+/// If the campaign or the name is invalid, or the system has no random numbers.
+pub fn make(request: &TokenRequest, now: Millis) -> Result<(TokenRow, Secret), ApiError> {
+    if let Some(campaign) = &request.campaign {
         let prefix = campaign.strip_suffix('*').unwrap_or(campaign);
         crate::service::check_id(prefix).map_err(|refused| {
             ApiError { code: ErrorCode::BadRequest, ..refused }
@@ -101,7 +102,7 @@ pub fn make(wish: &Wish, now: Millis) -> Result<(TokenRow, Secret), ApiError> {
                 .hint("give one id, or the start of several followed by `*`, such as `shop-*`")
         })?;
     }
-    wish.name.as_deref().map_or(Ok(()), check_name)?;
+    request.name.as_deref().map_or(Ok(()), check_name)?;
     let random = |error: getrandom::Error| {
         ApiError::new(ErrorCode::Internal, format!("the system has no random numbers: {error}"))
     };
@@ -112,11 +113,11 @@ pub fn make(wish: &Wish, now: Millis) -> Result<(TokenRow, Secret), ApiError> {
     let row = TokenRow {
         id: id.clone(),
         hash: digest(&secret),
-        scopes: wish.scopes.iter().map(|scope| scope.word().to_owned()).collect(),
-        campaign: wish.campaign.clone(),
-        name: wish.name.clone(),
+        scopes: request.scopes.iter().map(|scope| scope.word().to_owned()).collect(),
+        campaign: request.campaign.clone(),
+        name: request.name.clone(),
         created_at: now,
-        expires_at: wish.good_for.map(|good_for| now.saturating_add(good_for)),
+        expires_at: request.good_for.map(|good_for| now.saturating_add(good_for)),
         revoked_at: None,
         last_used_at: None,
     };
@@ -147,9 +148,9 @@ fn is_for(restriction: &str, campaign: &str) -> bool {
 /// Authentication is on from the first token; it must be one that can create others.
 ///
 /// # Errors
-/// If it is not for admin and all campaigns.
-pub fn check_first(wish: &Wish, is_first: bool) -> Result<(), ApiError> {
-    if is_first && (!wish.scopes.contains(&Scope::Admin) || wish.campaign.is_some()) {
+/// If it does not have the scope admin for all campaigns.
+pub fn check_first(request: &TokenRequest, is_first: bool) -> Result<(), ApiError> {
+    if is_first && (!request.scopes.contains(&Scope::Admin) || request.campaign.is_some()) {
         let detail = "the first token must have the scope admin for all campaigns; otherwise no further tokens could be created";
         return Err(ApiError::new(ErrorCode::BadRequest, detail).at("/scopes"));
     }
@@ -166,7 +167,7 @@ fn base62_length(bytes: usize) -> usize {
     (bytes as f64 * 8.0 / 62_f64.log2()).ceil() as usize
 }
 
-/// A number in letters and digits, always as long for as many bytes.
+/// A number in base 62, with the same length for the same number of bytes.
 fn base62(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let length = base62_length(bytes.len());
@@ -184,21 +185,21 @@ fn base62(bytes: &[u8]) -> String {
     text.into_iter().map(char::from).collect()
 }
 
-/// Uses of a token within this time after one that was noted are not noted.
+/// Uses of a token within this time after a recorded one are not recorded.
 const NOTED_FOR: u64 = 3_600_000;
-/// No use was noted yet.
+/// No use has been recorded.
 const NEVER: Millis = Millis::MIN;
 
 /// A token in memory.
 #[derive(Debug)]
 struct Known {
     row: TokenRow,
-    /// The use that was noted last, or [`NEVER`].
+    /// The last recorded use, or [`NEVER`].
     used_at: AtomicI64,
 }
 
 impl Known {
-    /// Whether a use at this time is to be noted. Says so once.
+    /// True if a use at this time must be recorded. Returns true once.
     fn is_to_be_noted(&self, now: Millis) -> bool {
         let noted = self.used_at.load(Ordering::Relaxed);
         // Also if the clock has gone back since.
@@ -210,19 +211,19 @@ impl Known {
                 .is_ok()
     }
 
-    /// As it stands by now.
+    /// The row with the last use.
     fn row(&self) -> TokenRow {
         let used_at = self.used_at.load(Ordering::Relaxed);
         TokenRow { last_used_at: (used_at != NEVER).then_some(used_at), ..self.row.clone() }
     }
 }
 
-/// Every token there is, in memory.
+/// All tokens, in memory.
 #[derive(Debug)]
 pub struct Tokens {
     store: Arc<dyn Store>,
     known: Arc<RwLock<Arc<HashMap<String, Known>>>>,
-    /// When the last look for an unknown token began.
+    /// Start of the last look-up of an unknown token.
     looked: tokio::sync::Mutex<Option<Instant>>,
 }
 
@@ -230,7 +231,7 @@ pub struct Tokens {
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 impl Tokens {
-    /// Reads them.
+    /// Reads all tokens.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -240,10 +241,10 @@ impl Tokens {
         Ok(tokens)
     }
 
-    /// Reads them again; blocks.
+    /// Reads all tokens again; blocks.
     ///
     /// # Errors
-    /// If the store cannot be read; what was known before stays.
+    /// If the store cannot be read; the tokens in memory stay.
     pub fn reload(&self) -> Result<(), StoreError> {
         read(self.store.as_ref(), &self.known)
     }
@@ -267,7 +268,7 @@ impl Tokens {
         let (store, known) = (Arc::clone(&self.store), Arc::clone(&self.known));
         let found = tokio::task::spawn_blocking(move || read(store.as_ref(), &known)).await;
         if let Ok(Err(error)) = found {
-            tracing::warn!(error = error.what, "cannot look for a token");
+            tracing::warn!(error = error.what, "cannot look up a token");
         }
     }
 
@@ -279,14 +280,14 @@ impl Tokens {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether no token was ever made: then nobody is asked for one. Tokens that were all revoked
-    /// do not open the door again.
+    /// True if no token was ever created, so authentication is off. Revoking all tokens does not
+    /// turn it off again.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.known().is_empty()
     }
 
-    /// All of them, by their public parts.
+    /// All tokens in the order of their creation.
     #[must_use]
     pub fn list(&self) -> Vec<TokenRow> {
         let mut rows: Vec<_> = self.known().values().map(Known::row).collect();
@@ -302,10 +303,10 @@ impl Tokens {
         }
     }
 
-    /// Whose token this is, by its public part.
+    /// The holder of a token.
     ///
     /// # Errors
-    /// If it is not good: not one of ours, revoked, expired. All of them read the same.
+    /// If the token is unknown, revoked or expired. The message is the same for all of these.
     pub fn admit(&self, token: &str, now: Millis) -> Result<Holder, ApiError> {
         let bad = || {
             ApiError::new(ErrorCode::Unauthorised, "the token is unknown, expired or revoked")
@@ -341,7 +342,7 @@ fn read(store: &dyn Store, tokens: &RwLock<Arc<HashMap<String, Known>>>) -> Resu
     let rows = store.tokens()?;
     let before = Arc::clone(&tokens.read().unwrap_or_else(PoisonError::into_inner));
     let known = |row: TokenRow| {
-        // What was noted here may still be on its way to the store.
+        // A use that was recorded here may still be on its way to the store.
         let noted =
             before.get(&row.id).map_or(NEVER, |known| known.used_at.load(Ordering::Relaxed));
         let used_at = AtomicI64::new(row.last_used_at.unwrap_or(NEVER).max(noted));
@@ -352,7 +353,7 @@ fn read(store: &dyn Store, tokens: &RwLock<Arc<HashMap<String, Known>>>) -> Resu
     Ok(())
 }
 
-/// The public part of a token, if it may be one of ours.
+/// The public part of a token, if its format is valid.
 pub(crate) fn public_part(token: &str) -> Option<&str> {
     let (id, secret) = token.strip_prefix(PREFIX)?.strip_prefix('_')?.split_once('_')?;
     let has_form = |text: &str, bytes: usize| {
@@ -361,35 +362,36 @@ pub(crate) fn public_part(token: &str) -> Option<&str> {
     (has_form(id, ID_BYTES) && has_form(secret, SECRET_BYTES)).then_some(id)
 }
 
-/// Whoever holds a good token.
+/// The holder of a valid token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     /// The token's public part.
     pub id: String,
-    /// Name for people.
+    /// Name in lists and logs.
     pub name: Option<Arc<str>>,
     scopes: Vec<Scope>,
     campaign: Option<String>,
-    /// Whether this use is to be [noted](crate::service::CampaignService::note_use): the first in an hour.
+    /// Whether this use must be [recorded](crate::service::CampaignService::note_use): the first in
+    /// an hour.
     pub is_to_be_noted: bool,
 }
 
-/// What a request is about.
+/// Subject of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject<'a> {
     /// One campaign.
     Campaign(&'a str),
-    /// All of them.
+    /// All campaigns.
     Everything,
-    /// None: only the scope counts.
+    /// No campaign: only the scope is checked.
     Nothing,
 }
 
 impl Holder {
-    /// Whether this may be done.
+    /// Checks a permission.
     ///
     /// # Errors
-    /// If not, with what is missing.
+    /// If it is missing.
     pub fn may(&self, scope: Scope, subject: Subject<'_>) -> Result<(), ApiError> {
         if !self.scopes.contains(&scope) && !self.scopes.contains(&Scope::Admin) {
             let detail = format!("the token does not have the scope {}", scope.word());
@@ -415,9 +417,9 @@ mod tests {
     use super::*;
     use crate::store::{Command, MemoryStore, TokenRevocation, TokenUse};
 
-    fn wish(scopes: &[Scope], campaign: Option<&str>, good_for: Option<Millis>) -> Wish {
+    fn request(scopes: &[Scope], campaign: Option<&str>, good_for: Option<Millis>) -> TokenRequest {
         let campaign = campaign.map(str::to_owned);
-        Wish { scopes: scopes.to_vec(), campaign, name: None, good_for }
+        TokenRequest { scopes: scopes.to_vec(), campaign, name: None, good_for }
     }
 
     #[test]
@@ -433,7 +435,7 @@ mod tests {
     #[test]
     fn a_token_is_good_until_it_expires_or_is_revoked() {
         let store = Arc::new(MemoryStore::new());
-        let (row, secret) = make(&wish(&[Scope::Read], None, Some(1000)), 5000).unwrap();
+        let (row, secret) = make(&request(&[Scope::Read], None, Some(1000)), 5000).unwrap();
         let tokens = Tokens::load(store.clone()).unwrap();
         assert!(tokens.is_open());
         store.apply(&[Command::AddToken(row.clone())]).unwrap()[0].as_ref().unwrap();
@@ -452,7 +454,7 @@ mod tests {
     #[test]
     fn a_use_is_noted_once_an_hour() {
         let store = Arc::new(MemoryStore::new());
-        let (row, secret) = make(&wish(&[Scope::Read], None, None), 0).unwrap();
+        let (row, secret) = make(&request(&[Scope::Read], None, None), 0).unwrap();
         store.apply(&[Command::AddToken(row.clone())]).unwrap()[0].as_ref().unwrap();
         let tokens = Tokens::load(store.clone()).unwrap();
         let hour = NOTED_FOR as Millis;
@@ -492,7 +494,7 @@ mod tests {
     #[test]
     fn nothing_but_the_whole_token_is_admitted() {
         let store = Arc::new(MemoryStore::new());
-        let (row, secret) = make(&wish(&[Scope::Admin], None, None), 0).unwrap();
+        let (row, secret) = make(&request(&[Scope::Admin], None, None), 0).unwrap();
         store.apply(&[Command::AddToken(row.clone())]).unwrap()[0].as_ref().unwrap();
         let tokens = Tokens::load(store).unwrap();
         let whole = secret.reveal();
@@ -549,7 +551,8 @@ mod tests {
     fn restrictions_and_names_are_checked() {
         let made = |campaign: Option<&str>, name: Option<&str>| {
             let name = name.map(str::to_owned);
-            make(&Wish { name, ..wish(&[Scope::Read], campaign, None) }, 0).map(|(row, _)| row)
+            make(&TokenRequest { name, ..request(&[Scope::Read], campaign, None) }, 0)
+                .map(|(row, _)| row)
         };
         let row = made(Some("shop-*"), Some("ci-bidder")).unwrap();
         assert_eq!(

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use outlay_server::api::{Ask, Feedback, NewCampaign, TaskResult};
 use outlay_server::clock::SystemClock;
 use outlay_server::error::ErrorCode;
 use outlay_server::limits::Limits;
 use outlay_server::service::CampaignService;
-use outlay_server::shapes::{Ask, Feedback, NewCampaign, TaskResult};
 use outlay_server::store::{Command, Store as _, StoreError};
 use serde_json::json;
 

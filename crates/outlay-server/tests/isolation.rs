@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
+use outlay_server::api::{Ask, CampaignState, Correction, Feedback, NewCampaign, TaskResult};
 use outlay_server::clock::SystemClock;
 use outlay_server::limits::Limits;
 use outlay_server::service::CampaignService;
-use outlay_server::shapes::{Ask, CampaignState, Correction, Feedback, NewCampaign, TaskResult};
 use outlay_server::store::Store;
 use serde_json::json;
 

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use outlay_server::limits::Limits;
 use outlay_server::store::{Command, Store};
-use outlay_server::tokens::{Scope, Tokens, Wish, make};
+use outlay_server::tokens::{Scope, TokenRequest, Tokens, make};
 
 use crate::http::Running;
 use crate::support::database::Database;
 use crate::support::wrapped::Wrapped;
 
-fn admin() -> Wish {
-    Wish { scopes: vec![Scope::Admin], campaign: None, name: None, good_for: None }
+fn admin() -> TokenRequest {
+    TokenRequest { scopes: vec![Scope::Admin], campaign: None, name: None, good_for: None }
 }
 
 #[test]

@@ -9,13 +9,13 @@ use outlay::feedback::Feedback as Shown;
 use outlay::learner::LEARNERS;
 use outlay::problem::NoFiles;
 use outlay::random::{Draws, Purpose};
+use outlay_server::api::{
+    Ask, CampaignChange, Correction, Feedback, NewCampaign, RoundStatus, Rounds, TaskResult, Told,
+};
 use outlay_server::clock::SetClock;
 use outlay_server::error::{ApiError, ErrorCode};
 use outlay_server::limits::Limits;
 use outlay_server::service::{CampaignService, CurvePart};
-use outlay_server::shapes::{
-    Ask, CampaignChange, Correction, Feedback, NewCampaign, RoundStatus, Rounds, TaskResult, Told,
-};
 use outlay_server::store::{CampaignStatus, MemoryStore, SqliteOptions, SqliteStore, Store};
 use serde_json::json;
 
@@ -690,7 +690,7 @@ async fn pages_of_many_tasks_have_fewer_entries_and_leave_nothing_out() {
         "a page that is just full, and the last"
     );
     assert_eq!(world.service.events("c", 0, 1000).await.unwrap().events.len(), most);
-    let points = |curves: outlay_server::shapes::CurveList| {
+    let points = |curves: outlay_server::api::CurveList| {
         curves.curves.iter().map(|curve| curve.spend.len()).collect::<Vec<_>>()
     };
     let part = CurvePart { points: 1000, task: None, up_to: None };

@@ -9,11 +9,11 @@ use outlay::Problem;
 use outlay::campaign::{Campaign, CampaignOptions};
 use outlay::feedback::{Completion, Feedback as Shown, Reward};
 use outlay::problem::NoFiles;
+use outlay_server::api::{Ask, Feedback, NewCampaign, TaskResult};
 use outlay_server::clock::{Clock, SetClock};
 use outlay_server::error::ErrorCode;
 use outlay_server::limits::Limits;
 use outlay_server::service::CampaignService;
-use outlay_server::shapes::{Ask, Feedback, NewCampaign, TaskResult};
 use outlay_server::store::{Command, Store as _};
 use serde_json::json;
 

@@ -21,11 +21,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use outlay_server::api::{Ask, NewCampaign};
 use outlay_server::clock::SystemClock;
 use outlay_server::http::{Server, Settings};
 use outlay_server::limits::Limits;
 use outlay_server::service::CampaignService;
-use outlay_server::shapes::{Ask, NewCampaign};
 use outlay_server::store::{
     Command, Item, MemoryStore, Outcome, PostgresOptions, PostgresStore, SqliteOptions,
     SqliteStore, Store, Tell,

@@ -15,7 +15,7 @@ use crate::input::service::Service;
 use crate::input::store;
 use crate::output::{CommandOutput, Format, csv, json};
 
-/// A hundred years: rounds that are to be kept for ever.
+/// A hundred years, which keeps all rounds.
 const FOR_EVER: u64 = 3_155_760_000;
 
 pub(crate) fn run(arguments: &GcArgs) -> Result<CommandOutput, Failure> {

@@ -108,10 +108,10 @@ impl TokenStore {
         match self {
             Self::Service(service) => service.send("POST", "/v1/tokens", Some(new)),
             Self::Store(store) => {
-                let wish = new.wish()?;
+                let request = new.token_request()?;
                 let is_first = store.tokens()?.is_empty();
-                tokens::check_first(&wish, is_first)?;
-                let (row, secret) = tokens::make(&wish, SystemClock.now())?;
+                tokens::check_first(&request, is_first)?;
+                let (row, secret) = tokens::make(&request, SystemClock.now())?;
                 let info = TokenInfo::from(&row);
                 apply(store.as_ref(), Command::AddToken(row))?;
                 store.close()?;

@@ -143,18 +143,14 @@ fn nothing_is_written_over() {
     let at = fresh("over");
     done(&format!("import {EXPORT} --data AT/one --any-file-system"), &at);
     done("backup AT/copy --data AT/one", &at);
-    refused(
-        "backup AT/copy --data AT/one",
-        &at,
-        "AT/copy is there already: name a folder that is not",
-    );
+    refused("backup AT/copy --data AT/one", &at, "AT/copy already exists; name a new folder");
     refused(
         "restore AT/copy --data AT/one --any-file-system",
         &at,
-        "AT/one has a store already: name a folder without one",
+        "AT/one already has a store; name a folder without one",
     );
     let again = format!("import {EXPORT} --data AT/one --any-file-system");
-    refused(&again, &at, &format!("{EXPORT}: the store is not empty: import into a new one"));
+    refused(&again, &at, &format!("{EXPORT}: the store is not empty; import into a new one"));
     assert!(done("verify --data AT/one", &at).starts_with("sound: "));
 }
 
@@ -171,7 +167,7 @@ fn what_cannot_be_done_leaves_nothing() {
     let lines = std::fs::read_to_string(super::root().join(EXPORT)).unwrap();
     let cut: Vec<&str> = lines.lines().take(5).collect();
     std::fs::write(at.join("cut.ndjson"), cut.join("\n")).unwrap();
-    let message = "AT/cut.ndjson: the export is cut off after line 5: make it anew";
+    let message = "AT/cut.ndjson: the export is truncated after line 5; export again";
     refused("import AT/cut.ndjson --data AT/new --any-file-system", &at, message);
     refused(
         "token list --data AT/none",
@@ -213,7 +209,7 @@ fn half_an_import_is_not_begun() {
     let empty = "{\"line\":\"export\",\"form\":2}\n{\"line\":\"end\",\"lines\":1,\"tokens\":0,\"campaigns\":0,\"rounds\":0,\"items\":0,\"corrections\":0}\n";
     std::fs::write(at.join("empty.ndjson"), empty).unwrap();
     done("import AT/empty.ndjson --data AT/one --any-file-system", &at);
-    let message = "AT/cut.ndjson: the export is cut off after line 5: make it anew";
+    let message = "AT/cut.ndjson: the export is truncated after line 5; export again";
     refused("import AT/cut.ndjson --data AT/one --any-file-system", &at, message);
     done(&format!("import {EXPORT} --data AT/one --any-file-system"), &at);
 }

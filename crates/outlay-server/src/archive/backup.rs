@@ -1,4 +1,4 @@
-//! A backup: a folder with a copy of the file and a manifest that says what it is a copy of.
+//! Backups: a folder with a copy of the file and a manifest.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -14,27 +14,27 @@ use crate::store::{
 
 pub(super) const MANIFEST: &str = "manifest.json";
 
-/// What a backup is a copy of.
+/// The manifest of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// The form of this manifest.
+    /// Version of this format.
     pub outlay_backup: u32,
-    /// Who the store is.
+    /// Identity of the store.
     pub store: String,
-    /// The form of the file.
+    /// Version of the schema.
     pub form: u64,
-    /// The last event in it.
+    /// Number of the last event.
     pub seq: u64,
-    /// Campaigns in it.
+    /// Number of campaigns.
     pub campaigns: u64,
-    /// Rounds in it.
+    /// Number of rounds.
     pub rounds: u64,
-    /// Feedback items in it.
+    /// Number of outcomes.
     pub items: u64,
-    /// When it was made, in milliseconds since 1970.
+    /// Time of the backup, in milliseconds since 1970.
     pub made_at: Millis,
-    /// The length of the file.
+    /// Size of the file in bytes.
     pub bytes: u64,
     /// Its SHA-256, in hexadecimal digits.
     pub sha256: String,
@@ -44,14 +44,10 @@ pub struct Manifest {
 /// copy.
 ///
 /// # Errors
-/// If `to` is there already, if there is no store, if a file cannot be written, or if the copy does
-/// not hold together.
+/// If `to` exists, there is no store, a file cannot be written, or the copy is inconsistent.
 pub fn backup(data: &Path, to: &Path, now: Millis) -> Result<Manifest, ArchiveError> {
     if to.exists() {
-        return Err(ArchiveError(format!(
-            "{} is there already: name a folder that is not",
-            to.display()
-        )));
+        return Err(ArchiveError(format!("{} already exists; name a new folder", to.display())));
     }
     let store = SqliteStore::open_to_read(data)?;
     let partial = new_folder_beside(to)?;
@@ -77,7 +73,7 @@ fn copy(store: &SqliteStore, folder: &Path, now: Millis) -> Result<Manifest, Arc
     let verified = copy.verify()?;
     if let Some(fault) = verified.faults.first() {
         return Err(ArchiveError(format!(
-            "no backup was made, because the store is not what was written to it: {fault}"
+            "no backup was made, because the store is damaged: {fault}"
         )));
     }
     let mark = copy.mark()?;
@@ -110,8 +106,7 @@ fn copy(store: &SqliteStore, folder: &Path, now: Millis) -> Result<Manifest, Arc
     Ok(manifest)
 }
 
-/// Where something is made before it gets its name: a name of this process's own, so that nothing
-/// of anybody else is in the way.
+/// A temporary name that is specific to this process, so that it does not collide with other files.
 #[must_use]
 pub fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
@@ -119,7 +114,7 @@ pub fn beside(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// A folder there that was not there before. What is there is somebody's, and is left alone.
+/// Creates a new folder. An existing one is left alone.
 pub(super) fn new_folder_beside(path: &Path) -> Result<PathBuf, ArchiveError> {
     let partial = beside(path);
     if let Some(parent) = partial.parent().filter(|parent| !parent.as_os_str().is_empty()) {

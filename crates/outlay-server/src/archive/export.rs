@@ -1,4 +1,4 @@
-//! Everything in a store as lines of JSON.
+//! Exports of a store as lines of JSON.
 
 use std::io::Write;
 
@@ -6,12 +6,11 @@ use super::ArchiveError;
 use super::line::{AskLine, CheckpointLine, Contents, FORM, Line};
 use crate::store::{CampaignRow, Event, EventKind, Store};
 
-/// Campaigns and events are read in pages of so many: little is held in memory, however much there
-/// is.
+/// Page size for campaigns and events, so that memory use is bounded.
 const PAGE: usize = 500;
 
-/// Writes everything that a store knows, but for idempotency keys: they end within a day. A store
-/// that is written to meanwhile is exported as far as it had come for each campaign.
+/// Writes all data of a store except idempotency keys, which expire within a day. If the store is
+/// written to meanwhile, each campaign is exported as of the time when it is read.
 ///
 /// # Errors
 /// If the store cannot be read or the lines cannot be written.
@@ -60,7 +59,7 @@ impl Writing<'_> {
     fn campaign(&mut self, store: &dyn Store, row: &CampaignRow) -> Result<(), ArchiveError> {
         self.contents.campaigns += 1;
         let before = self.contents;
-        // Everything that is counted by now must come; what is written from now on may.
+        // Everything counted by now must be exported; later writes may be.
         let standing = store.standing(&row.id)?;
         let checkpoint = store.checkpoint(&row.id)?;
         let told: u64 = standing.tasks.iter().map(|count| count.told).sum();
@@ -94,7 +93,7 @@ impl Writing<'_> {
                 "campaign {id}: {rounds} of {of_rounds} rounds and {items} of {told} outcomes can be found"
             );
             return Err(ArchiveError(format!(
-                "{what}: the store is damaged; `outlay verify` says where, `outlay restore` brings back a backup"
+                "{what}: the store is damaged; `outlay verify` lists the errors, `outlay restore` restores a backup"
             )));
         }
         Ok(())

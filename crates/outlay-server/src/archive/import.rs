@@ -1,4 +1,4 @@
-//! An export, done again command by command: into any store, so also from one kind to another.
+//! Imports an export command by command, into any kind of store.
 
 use std::collections::HashMap;
 use std::io::BufRead;
@@ -10,15 +10,15 @@ use crate::store::{Command, Done, Refusal, Store};
 /// Commands of one batch.
 const BATCH: usize = 1000;
 
-/// Splits have a number for each task, three times: a line with the most tasks that the service
-/// takes on has less than a megabyte.
+/// Largest size of a line. Splits have three numbers per task, so a line with the largest number of
+/// tasks has less than a megabyte.
 const LONGEST_LINE: u64 = 64 << 20;
 
-/// Brings everything in an export into an empty store, and checks it.
+/// Imports an export into an empty store, and checks the result.
 ///
 /// # Errors
-/// If the store is not empty, or at the first line that cannot be done again. If lines before it
-/// are then in the store, or if the import is interrupted, the store is refused when it is opened
+/// If the store is not empty, or at the first line that cannot be imported. If earlier lines are in
+/// the store by then, or if the import is interrupted, the store is rejected when it is opened
 /// next: see [`survey`].
 pub fn import(store: &dyn Store, lines: &mut dyn BufRead) -> Result<Contents, ArchiveError> {
     check_empty(store)?;
@@ -30,27 +30,27 @@ pub fn import(store: &dyn Store, lines: &mut dyn BufRead) -> Result<Contents, Ar
     imported
 }
 
-/// Reads an export without doing any of it: whether it is whole, and each line one of an export. To
-/// be done before an [`import`] into a store that cannot be thrown away.
+/// Reads an export without importing it: checks that it is complete and every line is valid. Call
+/// this before an [`import`] into a store that cannot be discarded.
 ///
 /// # Errors
-/// At the first line that is none, or if lines are missing.
+/// At the first invalid line, or if lines are missing.
 pub fn survey(lines: &mut dyn BufRead) -> Result<Contents, ArchiveError> {
     read(None, lines)
 }
 
-/// Whether there is nothing in a store that an import could mix with.
+/// Checks that a store is empty.
 ///
 /// # Errors
-/// If there is, or the store cannot be read.
+/// If it is not, or the store cannot be read.
 pub fn check_empty(store: &dyn Store) -> Result<(), ArchiveError> {
     if !store.campaigns(None, 1)?.is_empty() || !store.tokens()?.is_empty() {
-        return Err(ArchiveError("the store is not empty: import into a new one".to_owned()));
+        return Err(ArchiveError("the store is not empty; import into a new one".to_owned()));
     }
     Ok(())
 }
 
-/// Reads all lines, and does them if there is a store to do them in.
+/// Reads all lines, and imports them if there is a store.
 fn read(store: Option<&dyn Store>, lines: &mut dyn BufRead) -> Result<Contents, ArchiveError> {
     let mut reading = Reading {
         store,
@@ -74,7 +74,7 @@ fn read(store: Option<&dyn Store>, lines: &mut dyn BufRead) -> Result<Contents, 
             break;
         }
         if said.is_some() {
-            return Err(wrong(place, "it comes after the end"));
+            return Err(wrong(place, "it follows the last line of the export"));
         }
         let line: Line =
             serde_json::from_slice(&text).map_err(|error| wrong(place, &error.to_string()))?;
@@ -84,20 +84,20 @@ fn read(store: Option<&dyn Store>, lines: &mut dyn BufRead) -> Result<Contents, 
                 return Err(wrong(
                     1,
                     &format!(
-                        "it has form {form}, and this outlay knows forms up to {FORM}: use a later outlay"
+                        "it has format {form}, and this version of outlay reads formats up to {FORM}; use a later version"
                     ),
                 ));
             }
-            (_, 1) => return Err(wrong(1, "an export begins otherwise")),
+            (_, 1) => return Err(wrong(1, "it is not the first line of an export")),
             (Line::End(contents), _) => said = Some(contents),
             (line, place) => reading.take(line, place)?,
         }
     }
     reading.send()?;
     match said {
-        None => Err(ArchiveError(format!("the export is cut off after line {}: make it anew", place - 1))),
+        None => Err(ArchiveError(format!("the export is truncated after line {}; export again", place - 1))),
         Some(said) if said != reading.found => {
-            Err(ArchiveError("the export does not hold what its last line says: lines are missing or there are too many".to_owned()))
+            Err(ArchiveError("the export does not match the counts in its last line: lines are missing or there are too many".to_owned()))
         }
         Some(said) => Ok(said),
     }
@@ -107,17 +107,17 @@ fn wrong(place: u64, what: &str) -> ArchiveError {
     ArchiveError(format!("line {place} cannot be imported: {what}"))
 }
 
-/// What is in the store is what was in the export.
+/// Checks that the store contains the data of the export.
 fn checked(store: &dyn Store, said: Contents) -> Result<Contents, ArchiveError> {
     let verified = store.verify()?;
     if let Some(fault) = verified.faults.first() {
-        return Err(ArchiveError(format!("the store is not what was written to it: {fault}")));
+        return Err(ArchiveError(format!("the store is damaged: {fault}")));
     }
     if (verified.campaigns, verified.rounds, verified.items)
         != (said.campaigns, said.rounds, said.items)
     {
         return Err(ArchiveError(
-            "the store does not hold what the export holds: did somebody else write to it?"
+            "the store does not match the export; another process may have written to it"
                 .to_owned(),
         ));
     }
@@ -127,12 +127,12 @@ fn checked(store: &dyn Store, said: Contents) -> Result<Contents, ArchiveError> 
 struct Reading<'a> {
     store: Option<&'a dyn Store>,
     waiting: Vec<Command>,
-    /// The line of each command that waits.
+    /// Line numbers of the waiting commands.
     places: Vec<u64>,
-    /// Of the campaign in hand.
+    /// Of the current campaign.
     version: u64,
     campaign: String,
-    /// How many tasks each campaign has.
+    /// Number of tasks of each campaign.
     tasks: HashMap<String, u32>,
     found: Contents,
 }
@@ -159,7 +159,7 @@ impl Reading<'_> {
             Line::Tell { items, .. } => found.items += items.len() as u64,
             Line::Correction { .. } => found.corrections += 1,
             Line::Status { campaign, .. } if *campaign != self.campaign => {
-                return Err(wrong(place, "it is of another campaign"));
+                return Err(wrong(place, "it belongs to another campaign"));
             }
             Line::Export { .. } | Line::Status { .. } | Line::End(_) => {}
         }
@@ -171,7 +171,7 @@ impl Reading<'_> {
         let is_status = matches!(line, Line::Status { .. });
         let command = line
             .command(self.version)
-            .ok_or_else(|| wrong(place, "a number or a digest cannot be one"))?;
+            .ok_or_else(|| wrong(place, "a number or a digest is invalid"))?;
         self.version += u64::from(is_status);
         self.waiting.push(command);
         self.places.push(place);
@@ -184,9 +184,9 @@ impl Reading<'_> {
         for (answer, place) in answers.iter().zip(&self.places) {
             match answer {
                 Ok(Done::Told { is_new, .. }) if is_new.contains(&false) => {
-                    return Err(wrong(*place, "it tells what was told before"));
+                    return Err(wrong(*place, "it repeats an earlier report"));
                 }
-                Ok(Done::WasThere) => return Err(wrong(*place, "the campaign is there already")),
+                Ok(Done::WasThere) => return Err(wrong(*place, "the campaign already exists")),
                 Ok(_) => {}
                 Err(refusal) => return Err(wrong(*place, reason(refusal))),
             }
@@ -199,16 +199,16 @@ impl Reading<'_> {
 
 fn reason(refusal: &Refusal) -> &'static str {
     match refusal {
-        Refusal::NoCampaign => "its campaign has not begun",
+        Refusal::NoCampaign => "its campaign does not exist",
         Refusal::OtherCampaign => "another campaign has this id",
         Refusal::Closed => "the campaign is closed",
         Refusal::NotClosed => "the campaign is not closed",
         Refusal::Compacted => "its round was compacted",
         Refusal::OtherVersion { .. } => "the status does not follow the one before",
         Refusal::BeyondHorizon { .. } => "its rounds are beyond the horizon",
-        Refusal::KeyUsed { .. } | Refusal::RoundsTaken => "its rounds were handed out before",
-        Refusal::Conflict { .. } => "something else was told before",
-        Refusal::NothingToCorrect => "nothing was told that could be corrected",
-        Refusal::Token => "a token of this id is there already",
+        Refusal::KeyUsed { .. } | Refusal::RoundsTaken => "its rounds were issued before",
+        Refusal::Conflict { .. } => "a different outcome was reported before",
+        Refusal::NothingToCorrect => "there is no outcome to correct",
+        Refusal::Token => "a token with this id already exists",
     }
 }

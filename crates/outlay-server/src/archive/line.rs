@@ -10,17 +10,17 @@ use crate::store::{
     RestoredCheckpoint, Split, SplitRow, StatusChange, TaskCount, Tell, TokenRow,
 };
 
-/// The form of exports that this program writes. It reads earlier ones as well: the first knew
-/// nothing of a token's uses, the second nothing of checkpoints.
+/// Format version of the exports that this program writes. It also reads earlier ones: the first
+/// has no uses of tokens, the second no checkpoints.
 pub(super) const FORM: u32 = 3;
 
-/// How much an export holds.
+/// Contents of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contents {
-    /// Lines before the last.
+    /// Number of lines before the last.
     pub lines: u64,
-    /// Tokens, revoked ones too.
+    /// Tokens, including revoked ones.
     pub tokens: u64,
     /// Campaigns.
     pub campaigns: u64,
@@ -36,12 +36,12 @@ pub struct Contents {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "lowercase", deny_unknown_fields)]
 pub(super) enum Line {
-    /// The first.
+    /// The first line.
     Export {
         form: u32,
     },
     Token(TokenLine),
-    /// A campaign begins; what happened to it follows in its order.
+    /// A campaign; its events follow in order.
     Campaign {
         id: String,
         tasks: u32,
@@ -57,7 +57,7 @@ pub(super) enum Line {
         status: CampaignStatus,
     },
     Ask(AskLine),
-    /// Items are task, whether it succeeded, reward and chance of success, both in billionths.
+    /// Items are task, whether it succeeded, reward and probability of success, both in billionths.
     Tell {
         campaign: String,
         round: u64,
@@ -76,7 +76,7 @@ pub(super) enum Line {
         reward: u64,
         why: String,
     },
-    /// The last: a file without it was cut off.
+    /// The last line; a file without it is truncated.
     End(Contents),
 }
 
@@ -84,7 +84,7 @@ pub(super) enum Line {
 #[serde(deny_unknown_fields)]
 pub(super) struct TokenLine {
     id: String,
-    /// Of the secret part, in hexadecimal digits.
+    /// Digest of the secret part, in hexadecimal digits.
     sha256: String,
     scopes: Vec<String>,
     campaign: Option<String>,
@@ -97,7 +97,7 @@ pub(super) struct TokenLine {
     last_used_at: Option<Millis>,
 }
 
-/// The counts of rounds that were compacted. It follows the line of its campaign.
+/// The counts of compacted rounds. Follows the line of its campaign.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CheckpointLine {
@@ -107,7 +107,7 @@ pub(super) struct CheckpointLine {
     version: u64,
     late: u64,
     at: Millis,
-    /// Outcomes, successes, sum of rewards and successes that were expected, of each task.
+    /// Outcomes, successes, sum of rewards and expected successes of each task.
     tasks: Vec<(u64, u64, u64, u64)>,
 }
 
@@ -120,7 +120,7 @@ impl CheckpointLine {
         Self { campaign: campaign.to_owned(), end, rounds, version, late, at, tasks }
     }
 
-    /// Adds what it holds.
+    /// Adds the contents of a line.
     pub(super) fn count(&self, contents: &mut Contents) {
         let outcomes: u64 = self.tasks.iter().map(|(told, ..)| *told).sum();
         contents.rounds += self.rounds;
@@ -154,7 +154,7 @@ impl CheckpointLine {
 #[serde(deny_unknown_fields)]
 pub(super) struct AskLine {
     campaign: String,
-    /// The first round, and how many there are.
+    /// The first round, and the number of rounds.
     first: u64,
     count: u64,
     at: Millis,
@@ -168,7 +168,7 @@ pub(super) struct AskLine {
     index: Vec<Number>,
 }
 
-/// A float; what JSON has no number for is a word.
+/// A float; values without a JSON number are strings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Number {
@@ -234,7 +234,7 @@ impl AskLine {
         self.count
     }
 
-    /// None if the rounds go beyond all numbers.
+    /// None if the round numbers overflow.
     fn rounds(&self) -> Option<Range<u64>> {
         Some(self.first..self.first.checked_add(self.count)?)
     }
@@ -279,7 +279,7 @@ impl TokenLine {
 }
 
 impl Line {
-    /// The campaign and the highest number of a task in a report or a correction.
+    /// The campaign and the highest task index in a report or a correction.
     pub(super) fn highest_task(&self) -> Option<(&str, u32)> {
         match self {
             Self::Tell { campaign, items, .. } => {
@@ -290,7 +290,7 @@ impl Line {
         }
     }
 
-    /// The command that does it again; none if the line cannot be one. `version` is that of the
+    /// The command that imports the line; none if the line is invalid. `version` is that of the
     /// campaign so far.
     pub(super) fn command(self, version: u64) -> Option<Command> {
         Some(match self {

@@ -1,8 +1,7 @@
 //! Copies of a store: backups of the file itself, and exports that any store can read.
 //!
-//! A backup is for the same machine on a worse day: everything, bit for bit, checked as it is made
-//! and as it is brought back. An export is for another store or another program: one line of JSON
-//! for everything that happened.
+//! A backup is for restoring the same store: bit-identical, and checked when it is made and when it
+//! is restored. An export is for another store or another program: one line of JSON per event.
 
 mod backup;
 mod export;
@@ -20,7 +19,7 @@ use std::path::Path;
 
 use crate::store::StoreError;
 
-/// Something could not be copied; the sentence says what, where, and what to do.
+/// A failed copy; the message says what failed, where, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ArchiveError(pub String);

@@ -1,4 +1,4 @@
-//! Bringing a backup back: checked before anything gets its name.
+//! Restores a backup; everything is checked before files get their final names.
 
 use std::fs::File;
 use std::path::Path;
@@ -7,10 +7,10 @@ use super::backup::{MANIFEST, Manifest, digest, new_folder_beside};
 use super::{ArchiveError, cannot};
 use crate::store::{DATABASE, SqliteOptions, SqliteStore, Store, private_file, sync_folder};
 
-/// Makes a store in `data` from the backup in `from`, and checks it as at every start.
+/// Creates a store in `data` from the backup in `from`, and checks it as at every start.
 ///
 /// # Errors
-/// If `data` has a store already, or if the backup is not what its manifest says.
+/// If `data` has a store already, or the backup does not match its manifest.
 pub fn restore(
     from: &Path,
     data: &Path,
@@ -20,7 +20,7 @@ pub fn restore(
     let database = data.join(DATABASE);
     if SqliteStore::is_in(data) {
         return Err(ArchiveError(format!(
-            "{} has a store already: name a folder without one",
+            "{} already has a store; name a folder without one",
             data.display()
         )));
     }
@@ -28,15 +28,15 @@ pub fn restore(
     let (bytes, sha256) = digest(&copied)?;
     if (bytes, &sha256) != (manifest.bytes, &manifest.sha256) {
         return Err(ArchiveError(format!(
-            "{} is not the file that its manifest describes: use another backup",
+            "{} does not match its manifest; use another backup",
             copied.display()
         )));
     }
-    // Beside the folder it may be another disk: within.
+    // Within the folder, because a sibling may be on another disk.
     let was_there = data.exists();
     let partial = new_folder_beside(&database)?;
     let placed = check(&copied, &partial, &manifest).and_then(|()| {
-        // A file that appeared meanwhile would be replaced by a rename, not by a link.
+        // A rename would replace a file that appeared meanwhile; a link does not.
         std::fs::hard_link(partial.join(DATABASE), &database)
             .map_err(|error| cannot("write", &database, &error))?;
         sync_folder(data).map_err(|error| cannot("sync", data, &error))
@@ -46,7 +46,7 @@ pub fn restore(
         let _ = std::fs::remove_dir(data);
     }
     placed?;
-    // Brings it to the present form, on a file system that keeps it.
+    // Migrates the schema, on a file system that is durable.
     let opened = SqliteStore::open(data, options).and_then(|store| store.close());
     if let Err(error) = opened {
         SqliteStore::remove_from(data, was_there);
@@ -64,14 +64,14 @@ fn manifest(from: &Path) -> Result<Manifest, ArchiveError> {
     if manifest.outlay_backup != 1 {
         let form = manifest.outlay_backup;
         return Err(ArchiveError(format!(
-            "{} has form {form}, and this outlay knows form 1: use a later outlay",
+            "{} has format {form}, and this version of outlay reads format 1; use a later version",
             path.display()
         )));
     }
     Ok(manifest)
 }
 
-/// Copies the file into a folder of its own and folds it again.
+/// Copies the file into a temporary folder and recounts it.
 fn check(copied: &Path, folder: &Path, manifest: &Manifest) -> Result<(), ArchiveError> {
     let path = folder.join(DATABASE);
     let copy = || -> std::io::Result<()> {
@@ -83,10 +83,7 @@ fn check(copied: &Path, folder: &Path, manifest: &Manifest) -> Result<(), Archiv
     let store = SqliteStore::open_to_read(folder)?;
     let (mark, verified) = (store.mark()?, store.verify()?);
     if let Some(fault) = verified.faults.first() {
-        return Err(ArchiveError(format!(
-            "{} is not what was written to it: {fault}",
-            copied.display()
-        )));
+        return Err(ArchiveError(format!("{} is damaged: {fault}", copied.display())));
     }
     let found = (
         mark.uuid.as_str(),
@@ -106,7 +103,7 @@ fn check(copied: &Path, folder: &Path, manifest: &Manifest) -> Result<(), Archiv
     );
     if found != said {
         return Err(ArchiveError(format!(
-            "{} is not the store that its manifest describes: use another backup",
+            "{} does not contain the store in its manifest; use another backup",
             copied.display()
         )));
     }

@@ -1,4 +1,4 @@
-//! The access log, and the log of refused requests.
+//! The access log, and the log of denied requests.
 
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -15,21 +15,21 @@ use super::App;
 use super::trace_context::TraceContext;
 use crate::error::{ApiError, ErrorCode};
 
-/// The other end of the connection; behind a proxy, the proxy.
+/// Remote address of the connection; behind a proxy, that of the proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ClientAddress(pub(crate) SocketAddr);
 
-/// On whose behalf a request is made, and what it is about.
+/// Token and campaign of a request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Identity {
-    /// Public part of the token; of a refused request, the one that it presented.
+    /// Public part of the token; of a denied request, the presented one.
     pub(crate) token: Option<Arc<str>>,
     pub(crate) token_name: Option<Arc<str>>,
     /// A valid id; there may be no such campaign.
     pub(crate) campaign: Option<String>,
 }
 
-/// A request that was answered.
+/// A finished request.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestSummary<'a> {
     /// Its method, `other` for unusual ones.
@@ -50,7 +50,7 @@ pub struct RequestSummary<'a> {
     pub token_name: Option<&'a str>,
     /// The campaign that the path names.
     pub campaign: Option<&'a str>,
-    /// The other end of the connection.
+    /// Remote address of the connection.
     pub client: Option<SocketAddr>,
     /// Its `x-request-id`.
     pub request_id: &'a str,
@@ -64,7 +64,7 @@ pub trait RequestObserver: Send + Sync + std::fmt::Debug {
     fn observe(&self, request: &RequestSummary<'_>);
 }
 
-/// What is known of a request when its response starts.
+/// Properties of a request that are known when its response starts.
 #[derive(Debug)]
 pub(crate) struct AccessEntry {
     pub(crate) app: Arc<App>,
@@ -93,7 +93,7 @@ impl AccessEntry {
 
     fn log(&self, bytes: u64) {
         let route = self.route.as_deref().unwrap_or("none");
-        // Probes come every few seconds from every balancer, and say nothing.
+        // Probes arrive every few seconds from every load balancer and carry no information.
         if matches!(route, "/livez" | "/readyz") {
             return;
         }
@@ -177,7 +177,7 @@ impl Drop for CountedBody {
     }
 }
 
-/// Refused tokens in the log: a client that tries thousands of tokens must not fill it.
+/// Log of denied requests, limited so that a client that tries thousands of tokens cannot fill it.
 #[derive(Debug, Default)]
 pub(crate) struct RefusalLog(Mutex<Option<Window>>);
 
@@ -188,9 +188,9 @@ struct Window {
     suppressed: u64,
 }
 
-/// Refusals are counted for this long.
+/// Length of a window.
 const WINDOW: Duration = Duration::from_secs(10);
-/// So many lines are written in that time.
+/// Largest number of lines per window.
 const LINES: u32 = 10;
 
 impl RefusalLog {
@@ -215,7 +215,7 @@ impl RefusalLog {
         );
     }
 
-    /// Whether to write a line; with the number of lines that were left out before it.
+    /// Returns whether to write a line: the number of lines suppressed before it.
     fn admit(&self, now: Instant) -> Option<u64> {
         let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let new = Window { begun: now, logged: 0, suppressed: 0 };
@@ -232,11 +232,11 @@ impl RefusalLog {
     }
 }
 
-/// Warns when tokens travel in the clear over a network.
+/// Warns when tokens are sent unencrypted over a network.
 #[derive(Debug)]
 pub(crate) struct PlainHttpWarning(Mutex<Instant>);
 
-/// The warning is repeated this often at most.
+/// Shortest time between two warnings.
 const WARN_EVERY: Duration = Duration::from_secs(3600);
 
 impl PlainHttpWarning {
@@ -250,7 +250,7 @@ impl PlainHttpWarning {
         Self(Mutex::new(Instant::now()))
     }
 
-    /// A token was accepted. Connections within this machine and requests that a proxy has received
+    /// Called when a token was accepted. Local connections and requests that a proxy has received
     /// over TLS are not at risk.
     pub(crate) fn note(&self, client: Option<SocketAddr>, is_forwarded_tls: bool) {
         let is_local = client.is_none_or(|client| client.ip().to_canonical().is_loopback());

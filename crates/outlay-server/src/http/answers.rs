@@ -1,5 +1,5 @@
-//! Large answers: written off the threads that answer requests, and bounded in sum over all
-//! connections, however slowly their clients read.
+//! Large responses: serialised in the background, and bounded in total over all connections,
+//! however slowly clients read.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -20,33 +20,33 @@ use super::error::ErrorResponse;
 use crate::error::{ApiError, ErrorCode};
 use crate::service::background::Background;
 
-/// Answers that are kept for their clients, in kibibytes. With those that are being written, and
-/// what they are written from, it is less than 256 MB.
+/// Memory for responses that wait for their clients, in kibibytes. Including responses in
+/// preparation and their source data, less than 256 MB are used.
 const BUDGET: usize = 192 * 1024;
 const UNIT: usize = 1024;
-/// Large answers that are written at the same time.
+/// Largest number of large responses that are serialised at the same time.
 const WRITERS: usize = 2;
-/// For others to read their answers.
+/// Time to wait for other clients to read their responses.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Pieces in which an answer is handed to its connection, which copies what it sends.
+/// Size of the pieces in which a response is passed to its connection, which copies what it sends.
 const PIECE: usize = 64 * 1024;
-/// Answers about more tasks than this are large: more than some 20 kB, and a tenth of a millisecond
-/// to write.
+/// Responses about more tasks than this are large: more than some 20 kB, and a tenth of a
+/// millisecond to serialise.
 const LARGE_TASKS: usize = 256;
-/// What a large answer counts for in the turns of the campaigns.
+/// Cost of a large response in the turns of the campaigns.
 const TYPICAL_BYTES: usize = 256 * 1024;
 
-/// The room for large answers.
+/// Memory for large responses.
 #[derive(Debug)]
 pub(crate) struct Answers {
     kibibytes: Arc<Semaphore>,
     writers: Arc<Semaphore>,
     patience: Duration,
-    /// Answers that were not given.
+    /// Number of responses that were not sent.
     shed: Counter,
 }
 
-/// The right to prepare a large answer: what it is written from may be as large.
+/// Permit to prepare a large response, whose source data may be as large.
 #[derive(Debug)]
 pub(crate) struct Writer<'a> {
     answers: &'a Answers,
@@ -65,12 +65,12 @@ impl Answers {
         }
     }
 
-    /// Whether an answer about this number of tasks is large.
+    /// True if a response about this number of tasks is large.
     pub(crate) fn is_large(tasks: usize) -> bool {
         tasks > LARGE_TASKS
     }
 
-    /// Waits until a large answer about a campaign may be prepared.
+    /// Waits for a permit to prepare a large response about a campaign.
     pub(crate) async fn writer<'a>(
         &'a self,
         background: &'a Background,
@@ -80,7 +80,7 @@ impl Answers {
         Ok(Writer { answers: self, background, campaign, _permit: permit })
     }
 
-    /// Waits for room for so many bytes of an answer.
+    /// Waits for memory for this many bytes of a response.
     pub(crate) async fn room(&self, bytes: usize) -> Result<OwnedSemaphorePermit, ErrorResponse> {
         let size = bytes.div_ceil(UNIT).min(BUDGET);
         self.acquire(&self.kibibytes, u32::try_from(size).unwrap_or(0)).await
@@ -94,7 +94,7 @@ impl Answers {
         let acquired = timeout(self.patience, Arc::clone(of).acquire_many_owned(permits)).await;
         acquired.ok().and_then(Result::ok).ok_or_else(|| {
             self.shed.inc();
-            let detail = "too many large answers wait for clients that do not read them";
+            let detail = "too many large responses are waiting for clients that do not read them";
             ApiError::new(ErrorCode::Busy, detail)
                 .hint("request a smaller page, or try again later")
                 .into()
@@ -103,7 +103,7 @@ impl Answers {
 }
 
 impl Writer<'_> {
-    /// Writes an answer.
+    /// Serialises a response.
     pub(crate) async fn json<T: Serialize + Send + 'static>(
         self,
         answer: T,
@@ -122,8 +122,7 @@ impl Writer<'_> {
     }
 }
 
-/// Bytes that give their room back when the last piece of them has been sent, or its connection is
-/// closed.
+/// Bytes that release their memory when the last piece has been sent, or the connection is closed.
 struct Counted {
     bytes: Vec<u8>,
     _permit: OwnedSemaphorePermit,
@@ -135,7 +134,7 @@ impl AsRef<[u8]> for Counted {
     }
 }
 
-/// A body that is handed out in pieces.
+/// A body that is sent in pieces.
 struct Pieces(Bytes);
 
 impl HttpBody for Pieces {

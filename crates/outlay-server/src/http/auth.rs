@@ -1,7 +1,7 @@
-//! Who may do what: the token that a route needs, and the one that a request has.
+//! Authorisation: the scope that a route needs, and the token of a request.
 //!
-//! Which token a path needs is read from the API's own description, so that what is documented is
-//! what is asked for. A path and method without an entry are not let through.
+//! The required scope is read from the API description, so that documentation and behaviour agree.
+//! A path and method without an entry are not served.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,30 +18,30 @@ use super::extract::Caller;
 use crate::error::{ApiError, ErrorCode};
 use crate::tokens::{Scope, Subject, public_part};
 
-/// The name that the API's description gives to tokens.
+/// Name of the security scheme in the API description.
 pub(crate) const SCHEME: &str = "token";
 
-/// What one method of one path needs.
+/// Requirements of one method of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Operation {
     method: Method,
     scope: Option<Scope>,
-    /// What the body must be; absent: there is none.
+    /// Media type of the body; absent: no body.
     pub(crate) media: Option<String>,
 }
 
-/// A path that can be asked for.
+/// A path of the API.
 #[derive(Debug)]
 pub(crate) struct Route {
-    /// As it is described, with names for its variable parts.
+    /// As in the API description, with names for its variable parts.
     pub(crate) path: Arc<str>,
     operations: Vec<Operation>,
 }
 
 impl Route {
-    /// What a method needs here.
+    /// The operation for a method.
     pub(crate) fn operation(&self, method: &Method) -> Result<&Operation, ErrorResponse> {
-        // Whatever may be got may be asked for without its body.
+        // HEAD is allowed wherever GET is.
         let wanted = if method == Method::HEAD { &Method::GET } else { method };
         let found = self.operations.iter().find(|operation| operation.method == *wanted);
         found.ok_or_else(|| {
@@ -55,12 +55,12 @@ impl Route {
     }
 }
 
-/// What every path needs.
+/// All routes.
 #[derive(Debug, Default)]
 pub(crate) struct RouteTable(HashMap<String, Route>);
 
 impl RouteTable {
-    /// From the API's description, and pages that everybody may see.
+    /// From the API description, and pages that need no token.
     pub(crate) fn new(api: &OpenApi, pages: &[&str]) -> Self {
         let api = serde_json::to_value(api).unwrap_or_default();
         let described = api["paths"].as_object().into_iter().flatten();
@@ -73,7 +73,7 @@ impl RouteTable {
         Self(described.chain(pages).map(route).collect())
     }
 
-    /// The entry of a path as it was matched.
+    /// The entry of a matched path.
     pub(crate) fn find(&self, path: &str) -> Option<&Route> {
         self.0.get(path)
     }
@@ -98,14 +98,14 @@ fn operation(method: &str, described: &serde_json::Value) -> Option<Operation> {
     Some(Operation { method, scope, media })
 }
 
-/// Whether the token of a request that was admitted is still good.
+/// True if the token of an authorised request is still valid.
 pub(crate) fn is_still_admitted(app: &App, headers: &HeaderMap) -> bool {
     let now = app.service.clock().now();
     app.tokens.is_open()
         || bearer(headers).is_some_and(|token| app.tokens.admit(token, now).is_ok())
 }
 
-/// The caller, if the request may do what it asks for.
+/// The caller, if the request is permitted.
 pub(crate) async fn authorize(
     app: &App,
     route: &Route,
@@ -167,8 +167,8 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// Without tokens only this machine is to be served. A page in its browser that has given its own
-/// name our address would still get through; its requests carry that name.
+/// Without tokens only local requests are served. A web page could still reach the service by
+/// giving its own host name our address (DNS rebinding); such requests carry that name.
 fn check_host(headers: &HeaderMap) -> Result<(), ErrorResponse> {
     let Some(host) = headers.get(header::HOST) else { return Ok(()) };
     let host = host.to_str().unwrap_or_default();

@@ -1,9 +1,9 @@
-//! How many connections there may be. When every slot is taken, the connection that has been idle
-//! for longest is closed: sockets that are held open to keep others out only keep out each other.
+//! Limits the number of connections. When every slot is taken, the connection that has been idle
+//! longest is closed, so sockets that are held open only compete with each other.
 //!
-//! A semaphore, which is what the standard components have (`tower::limit`, `tokio::sync`), makes
-//! no room: sixty sockets that send nothing then keep everybody out of sixty slots until they time
-//! out, see `sockets_that_are_held_do_not_keep_others_out` in `tests/http/hostile.rs`.
+//! A plain semaphore (`tower::limit`, `tokio::sync`) would not evict: sixty silent sockets would
+//! block all clients from sixty slots until they time out, see
+//! `sockets_that_are_held_do_not_keep_others_out` in `tests/http/hostile.rs`.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,19 +25,19 @@ pub(crate) struct ConnectionLimit {
     begun: Instant,
     next: AtomicU64,
     slots: Mutex<HashMap<u64, Arc<Slot>>>,
-    /// Rung when a slot is given up.
+    /// Notified when a slot becomes free.
     left: Notify,
 }
 
-/// What is known of one.
+/// State of a connection.
 #[derive(Debug)]
 struct Slot {
     is_busy: AtomicBool,
     has_asked: AtomicBool,
-    /// Microseconds since the beginning.
+    /// Microseconds since the start.
     waits_since: AtomicU64,
     is_evicted: AtomicBool,
-    /// Rung when the slot must be given up, now or after the request that is under way.
+    /// Notified when the slot must be given up, now or after the request in progress.
     closed: Notify,
 }
 
@@ -155,7 +155,7 @@ impl ConnectionPermit {
         }
     }
 
-    /// A request is under way until this is dropped.
+    /// Marks a request as in progress until this is dropped.
     pub(crate) fn busy(&self) -> Busy<'_> {
         self.slot.is_busy.store(true, Ordering::SeqCst);
         self.slot.has_asked.store(true, Ordering::Relaxed);
@@ -170,7 +170,7 @@ impl Drop for ConnectionPermit {
     }
 }
 
-/// A request that is under way.
+/// A request in progress.
 #[derive(Debug)]
 pub(crate) struct Busy<'a>(&'a ConnectionPermit);
 

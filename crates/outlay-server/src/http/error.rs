@@ -22,40 +22,40 @@ pub struct ProblemDetails {
     /// Stable URI of the error type.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The kind of error in a few words.
+    /// A short description of the error type.
     pub title: String,
     /// The HTTP status.
     pub status: u16,
-    /// What exactly, in a sentence.
+    /// One sentence about this request.
     pub detail: String,
-    /// The kind of error as a word that programs may rely on.
+    /// Stable identifier of the error type.
     pub code: String,
-    /// JSON pointer to the place in the body, where there is one.
+    /// JSON pointer into the body, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
     /// What to do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// The same as in the header `x-request-id`; the log has it, too.
+    /// The same as in the header `x-request-id`; it also appears in the log.
     pub request_id: String,
-    /// The trace that the request belongs to, if it came with a `traceparent`.
+    /// The trace of the request, if it has a `traceparent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<String>,
-    /// Everything that is wrong, where there is more than one thing.
+    /// All errors, if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<Fault>,
-    /// What is stored instead, for a conflict.
+    /// The stored outcome, for a conflict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub stored: Option<serde_json::Value>,
 }
 
-/// One of several things that are wrong.
+/// One of several errors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Fault {
-    /// JSON pointer to the place in the body.
+    /// JSON pointer into the body.
     pub pointer: String,
-    /// What.
+    /// Description of the error.
     pub detail: String,
 }
 

@@ -1,4 +1,4 @@
-//! What handlers take from a request; whatever is wrong with a part of it is refused with its name.
+//! Extractors for handlers. Errors name the invalid part of the request.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::limits::Limits;
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// A variable part of the address by its name.
+/// A variable part of the path by its name.
 pub(crate) async fn path_part(
     parts: &mut Parts,
     name: &str,
@@ -37,7 +37,7 @@ async fn needed_part(parts: &mut Parts, name: &str) -> Result<String, ErrorRespo
         .ok_or_else(|| ErrorResponse::new(ErrorCode::Internal, "the path has no such parameter"))
 }
 
-/// The campaign that the address names.
+/// The campaign in the path.
 #[derive(Debug)]
 pub(crate) struct CampaignId(pub(crate) String);
 
@@ -49,7 +49,7 @@ impl<S: Send + Sync> FromRequestParts<S> for CampaignId {
     }
 }
 
-/// The round that the address names.
+/// The round in the path.
 #[derive(Debug)]
 pub(crate) struct RoundNumber(pub(crate) u64);
 
@@ -66,7 +66,7 @@ impl<S: Send + Sync> FromRequestParts<S> for RoundNumber {
     }
 }
 
-/// The token that the address names.
+/// The token in the path.
 #[derive(Debug)]
 pub(crate) struct TokenId(pub(crate) String);
 
@@ -78,7 +78,7 @@ impl<S: Send + Sync> FromRequestParts<S> for TokenId {
     }
 }
 
-/// The part of the address after the question mark.
+/// The query string.
 #[derive(Debug)]
 pub(crate) struct QueryParameters<T>(pub(crate) T);
 
@@ -103,7 +103,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     type Rejection = ErrorResponse;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ErrorResponse> {
-        // Whatever passed `auth` has one.
+        // Every authorised request has one.
         parts
             .extensions
             .get::<Self>()
@@ -112,7 +112,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     }
 }
 
-/// The client's name for its request, if it has one. Which names are allowed the service knows.
+/// The idempotency key, if there is one. The service validates it.
 #[derive(Debug)]
 pub(crate) struct IdempotencyKey(pub(crate) Option<String>);
 
@@ -136,7 +136,7 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<&str>, ErrorResponse> {
     }
 }
 
-/// The body as it is. It was read within its limits before the handler was chosen, see
+/// The raw body. It was read within its limits before the handler was called, see
 /// [`receive`](super::middleware::receive).
 async fn whole_body(request: Request, app: &Arc<App>) -> Result<Bytes, ErrorResponse> {
     Bytes::from_request(request, app).await.map_err(|error| match error.status() {
@@ -145,11 +145,10 @@ async fn whole_body(request: Request, app: &Arc<App>) -> Result<Bytes, ErrorResp
     })
 }
 
-/// Larger bodies are read off the threads that answer requests. This many bytes take some tenths of
-/// a millisecond.
+/// Larger bodies are parsed in the background. This many bytes take some tenths of a millisecond.
 const READ_HERE: usize = 16 * 1024;
 
-/// Reads a body with `read`, a large one in the background, in its campaign's turn.
+/// Parses a body with `read`; a large one in the background, when its campaign has its turn.
 async fn read_body<T: Send + 'static>(
     request: Request,
     app: &Arc<App>,
@@ -165,12 +164,12 @@ async fn read_body<T: Send + 'static>(
     app.service.background().run(&campaign, bytes, read).await?
 }
 
-/// The campaign that an address names; others have their turns together.
+/// The campaign in the path; requests without one share their turns.
 fn campaign_of(path: &str) -> &str {
     path.split('/').skip_while(|part| *part != "campaigns").nth(1).unwrap_or_default()
 }
 
-/// A JSON body whose every key is known.
+/// A JSON body with known keys only.
 #[derive(Debug)]
 pub(crate) struct StrictJson<T>(pub(crate) T);
 
@@ -183,13 +182,13 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<App>> for StrictJson<
     }
 }
 
-/// A body with a problem in it, which may have any shape.
+/// A body that contains a problem, which is free-form JSON.
 pub(crate) trait HasFreePart {
-    /// Keys of its parts that are records.
+    /// Keys of its parts that must be objects.
     const RECORDS: &'static [&'static str];
 }
 
-/// A JSON body with a part of any shape.
+/// A JSON body with a free-form part.
 #[derive(Debug)]
 pub(crate) struct FreeJson<T>(pub(crate) T);
 
@@ -207,8 +206,8 @@ impl<T: DeserializeOwned + HasFreePart + Send + 'static> FromRequest<Arc<App>> f
 /// A line with its number in the body.
 pub(crate) type Line<T> = (u64, Result<T, ApiError>);
 
-/// A body with a JSON document on each line: those with something on them, of which at least one
-/// can be understood.
+/// A body with one JSON document per line; empty lines are skipped. At least one line must be
+/// valid.
 #[derive(Debug)]
 pub(crate) struct Lines<T>(pub(crate) Vec<Line<T>>);
 
@@ -246,7 +245,7 @@ fn lines<T: DeserializeOwned>(
     if lines.iter().all(|(_, line)| line.is_err())
         && let Some((number, Err(first))) = lines.pop_front()
     {
-        // A pointer would point into the line, and the body is not one document.
+        // A pointer would refer to the line, and the body is not one document.
         return Err(ApiError {
             detail: format!("line {number}: {}", first.detail),
             pointer: None,

@@ -1,4 +1,4 @@
-//! JSON as strict as it can be: what is unclear is refused with its place, never guessed.
+//! Strict JSON: ambiguous input is rejected with its position, never guessed.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use serde_json::{Map, Number, Value};
 
 use crate::error::{ApiError, ErrorCode};
 
-/// Reads an object whose every key is known.
+/// Parses an object with known keys only.
 pub(crate) fn read<T: DeserializeOwned>(body: &[u8], depth: usize) -> Result<T, ApiError> {
     let text = text(body, depth, false)?;
-    // Tracking the place costs something; only who is wrong pays for it.
+    // Tracking the position costs time, so it is done only for invalid bodies.
     serde_json::from_str(text).map_err(|_| {
         explained(
             serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_str(text))
@@ -21,8 +21,8 @@ pub(crate) fn read<T: DeserializeOwned>(body: &[u8], depth: usize) -> Result<T, 
     })
 }
 
-/// Reads an object with a part of any shape; the plain reader would take the last of two equal keys
-/// there. A record in it must be written as an object, too: `records` are their keys.
+/// Parses an object with a free-form part, in which the plain parser would accept the last of two
+/// equal keys. `records` are the keys of parts that must be objects.
 pub(crate) fn read_free<T: DeserializeOwned>(
     body: &[u8],
     depth: usize,
@@ -56,12 +56,11 @@ fn text(body: &[u8], depth: usize, is_free: bool) -> Result<&str, ApiError> {
     Ok(text)
 }
 
-/// Looks at brackets only: how deep they go, that the whole is an object, and that no list stands
-/// where an object belongs. A record can be read from a list of its values; nobody should rely on
-/// it. What stands in a free part is looked at by whoever reads it.
+/// Checks brackets only: their depth, that the document is an object, and that no list is in place
+/// of an object. serde can read a struct from a list of its values, and clients should not rely on
+/// that. The reader of a free-form part checks it.
 fn scan(text: &str, most: usize, is_free: bool) -> Result<(), ApiError> {
-    // Of what is open a bit each, set for lists. What goes deeper than there are bits the reader
-    // does not take.
+    // One bit per open bracket, set for lists. Deeper nesting than there are bits is rejected.
     let (mut depth, mut lists, mut is_text, mut is_escaped) = (0_usize, 0_u128, false, false);
     let mut before = None;
     for byte in text.bytes() {
@@ -111,10 +110,10 @@ fn scan(text: &str, most: usize, is_free: bool) -> Result<(), ApiError> {
     }
 }
 
-/// A fault of syntax has a line and a column, one of meaning a pointer.
+/// Syntax errors have a line and a column, other errors a pointer.
 fn explained(error: Option<serde_path_to_error::Error<serde_json::Error>>, text: &str) -> ApiError {
     let Some(error) = error else {
-        // It was read this time: what is wrong comes after it.
+        // This attempt succeeded, so the error comes after the document.
         return match serde_json::from_str::<serde::de::IgnoredAny>(text) {
             Err(error) => malformed(&error),
             Ok(_) => {
@@ -142,7 +141,7 @@ fn malformed(error: &serde_json::Error) -> ApiError {
     )
 }
 
-/// serde_json ends its messages with the place, if it knows one.
+/// serde_json appends the position to its messages, if it knows one.
 fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
@@ -168,7 +167,7 @@ pub(crate) fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// Any JSON, but no key twice.
+/// Any JSON without duplicate keys.
 struct Strict(Value);
 
 impl<'de> Deserialize<'de> for Strict {
@@ -236,7 +235,7 @@ impl<'de> Visitor<'de> for StrictVisitor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shapes::{Ask, Feedback, NewCampaign};
+    use crate::api::{Ask, Feedback, NewCampaign};
 
     fn refused<T: DeserializeOwned + fmt::Debug>(body: &str) -> (Option<String>, String) {
         let refused = read::<T>(body.as_bytes(), 32).unwrap_err();

@@ -1,8 +1,8 @@
-//! What every request passes on its way to its handler, and every answer on its way back.
+//! Middleware for every request and response.
 //!
-//! [`receive`] is on the way in: route, token, body. [`observe`] is on the way out: the body of an
-//! error, headers, log, metrics. Time limits, panics, ids and compression are `tower_http`'s, see
-//! [`router`](super::router).
+//! [`receive`] handles requests: route, token, body. [`observe`] handles responses: the body of an
+//! error, headers, log, metrics. Timeouts, panics, ids and compression are those of `tower_http`,
+//! see [`router`](super::router).
 
 use std::any::Any;
 use std::fmt::Write;
@@ -31,12 +31,12 @@ use super::trace_context::{TRACERESPONSE, TraceContext};
 use crate::error::{ApiError, ErrorCode};
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// For the body of a request that is refused to arrive, so that its connection can be used again.
+/// Time for the body of a rejected request to arrive, so that its connection can be reused.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 /// Longer request ids are ignored.
 const LONGEST_ID: usize = 64;
 
-/// Headers of every answer that does not say otherwise itself.
+/// Default headers of every response.
 const SAFE: [(HeaderName, HeaderValue); 6] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -52,17 +52,17 @@ const SAFE: [(HeaderName, HeaderValue); 6] = [
     (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
 ];
 
-/// What the middleware of one router shares.
+/// State shared by the middleware of one router.
 #[derive(Debug, Clone)]
 pub(crate) struct RouterState {
     pub(crate) app: Arc<App>,
     pub(crate) routes: Arc<RouteTable>,
-    /// The answer where there is no route.
+    /// The response for unknown paths.
     pub(crate) otherwise: fn() -> ErrorResponse,
 }
 
-/// Lets a request through to its handler, with its whole body; its connection cannot be closed to
-/// make room from then on.
+/// Passes a request to its handler, with its complete body; from then on its connection cannot be
+/// evicted.
 pub(crate) async fn receive(
     State(state): State<RouterState>,
     path: Option<MatchedPath>,
@@ -102,7 +102,7 @@ async fn handle(
     next.run(Request::from_parts(parts, Body::from(body))).await
 }
 
-/// Checks all but the body; the media type that the body must have, if there is to be one.
+/// Checks everything but the body; returns the media type that the body must have, if there is one.
 async fn admit<'a>(
     state: &'a RouterState,
     path: Option<&MatchedPath>,
@@ -118,7 +118,7 @@ async fn admit<'a>(
     let route = route.ok_or_else(state.otherwise)?;
     let operation = route.operation(&parts.method)?;
     let campaign = path_part(parts, "campaign").await?;
-    // Other texts are of no use in a log.
+    // Other values are useless in a log.
     identity.campaign = campaign.clone().filter(|id| crate::service::check_id(id).is_ok());
     let caller: Caller =
         authorize(&state.app, route, operation, campaign.as_deref(), parts, identity).await?;
@@ -129,8 +129,8 @@ async fn admit<'a>(
     Ok(operation.media.as_deref())
 }
 
-/// HTTP/1.1 requires exactly one valid `Host`. hyper does not check it, and servers that disagree on
-/// the host of a request can be played off against each other.
+/// HTTP/1.1 requires exactly one valid `Host`. hyper does not check it, and proxies and servers
+/// that disagree on the host of a request can be exploited.
 fn check_host_header(parts: &Parts) -> Result<(), ErrorResponse> {
     let mut hosts = parts.headers.get_all(header::HOST).iter();
     let detail = match (hosts.next(), hosts.next()) {
@@ -152,14 +152,14 @@ fn is_valid_host(host: &[u8]) -> bool {
         Some(port) => port.strip_prefix(':').is_some_and(|port| {
             port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok()
         }),
-        // User information stands before the name.
+        // User information precedes the name.
         None => false,
     };
     !name.is_empty() && has_valid_port
 }
 
-/// A refusal before the body was read. What is left of the body would be taken for the next
-/// request, so it is read to its end, or else the connection is closed, and the answer says so.
+/// A rejection before the body was read. The rest of the body would be taken for the next request,
+/// so it is read to its end; otherwise the connection is closed and the response says so.
 async fn refuse(error: ErrorResponse, body: Body, app: &App) -> Response {
     let is_read = body.is_end_stream() || drain(body, app).await;
     let mut response = error.into_response();
@@ -169,7 +169,7 @@ async fn refuse(error: ErrorResponse, body: Body, app: &App) -> Response {
     response
 }
 
-/// Reads a body for nothing; whether it came to its end within the limits.
+/// Discards a body; true if it ended within the limits.
 async fn drain(mut body: Body, app: &App) -> bool {
     let most = app.limits().body_bytes as u64;
     if body.size_hint().lower() > most {
@@ -299,8 +299,8 @@ fn to_prefix(app: &App) -> Response {
     (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, location)]).into_response()
 }
 
-/// The answer for a handler that has panicked. The panic hook has told what happened; the client
-/// only learns that it was not its fault.
+/// The response if a handler panics. The panic hook logs the details; the client learns only that
+/// it is a bug.
 pub(crate) fn panicked(_: Box<dyn Any + Send>) -> Response {
     ErrorResponse::new(ErrorCode::Internal, "this is a bug in outlay; please report it")
         .into_response()
@@ -315,7 +315,8 @@ fn too_late() -> Response {
     ErrorResponse::from(error).into_response()
 }
 
-/// The connection takes somewhat longer heads, so that who is just above the limit learns why.
+/// The connection accepts somewhat longer headers, so that clients just above the limit get an
+/// explanation.
 fn check_head(request: &Parts, most: usize) -> Result<(), ErrorResponse> {
     let headers = request
         .headers
@@ -332,8 +333,8 @@ fn check_head(request: &Parts, most: usize) -> Result<(), ErrorResponse> {
     Err(refused.hint("the limit is header_bytes").into())
 }
 
-/// A store that cannot be reached fails thousands of requests a second; the log needs one of them,
-/// the figures have them all.
+/// An unreachable store fails thousands of requests per second. The log gets one of them, the
+/// metrics count all.
 fn is_first_this_second() -> bool {
     static BEGUN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     static LAST: AtomicU64 = AtomicU64::new(0);
@@ -341,7 +342,7 @@ fn is_first_this_second() -> bool {
     LAST.swap(second, Ordering::Relaxed) != second
 }
 
-/// Anybody may send any word as a method; figures and logs only have a few.
+/// Clients may send any method; metrics and logs distinguish only a few.
 fn known(method: &Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",
@@ -355,7 +356,7 @@ fn known(method: &Method) -> &'static str {
     }
 }
 
-/// An id that a client may not give its request is dropped, and the request gets a new one.
+/// An invalid request id is dropped, and the request gets a new one.
 pub(crate) async fn drop_bad_request_id(mut request: Request) -> Request {
     let is_bad = |id: &HeaderValue| {
         let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
@@ -367,7 +368,7 @@ pub(crate) async fn drop_bad_request_id(mut request: Request) -> Request {
     request
 }
 
-/// Gives ids to requests that have none.
+/// Assigns ids to requests without one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MakeId;
 
@@ -377,13 +378,13 @@ impl MakeRequestId for MakeId {
     }
 }
 
-/// Different within a process by counting, between processes by chance.
+/// Unique within a process by a counter, between processes by chance.
 pub(super) fn new_id() -> String {
     static PROCESS: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
     static COUNT: AtomicU64 = AtomicU64::new(1);
     let process = PROCESS.get_or_init(|| getrandom::u32().unwrap_or_default());
     let mut id = String::with_capacity(25);
-    // Nothing can go wrong with a text.
+    // The text is always a valid header value.
     let _ = write!(id, "{process:08x}-{:x}", COUNT.fetch_add(1, Ordering::Relaxed));
     id
 }

@@ -51,7 +51,7 @@ use error::ErrorResponse;
 use handlers::event_stream::EventStreams;
 use rate_limit::RateLimit;
 
-/// What all handlers share.
+/// State shared by all handlers.
 #[derive(Debug)]
 pub(crate) struct App {
     pub(crate) service: CampaignService,
@@ -69,7 +69,7 @@ pub(crate) struct App {
     refusals: RefusalLog,
     access_log: bool,
     observer: Option<Arc<dyn RequestObserver>>,
-    /// If tokens can be read on the way.
+    /// Set if tokens may be sent unencrypted.
     plain_http: Option<PlainHttpWarning>,
     description: Bytes,
     has_tls: bool,
@@ -106,7 +106,7 @@ impl App {
         }
     }
 
-    /// Waits until a large answer about a campaign may be prepared.
+    /// Waits for a permit to prepare a large response about a campaign.
     pub(crate) async fn large_answer<'a>(
         &'a self,
         campaign: &'a str,

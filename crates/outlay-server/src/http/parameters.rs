@@ -1,4 +1,4 @@
-//! What an address may say, as it is described.
+//! Parameters of paths and queries, for the API description.
 
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -7,22 +7,22 @@ use super::App;
 use super::error::ErrorResponse;
 use crate::error::ErrorCode;
 
-/// The campaign that an address names: [`CampaignId`](super::extract::CampaignId).
+/// The campaign in a path: [`CampaignId`](super::extract::CampaignId).
 #[derive(IntoParams)]
-#[expect(dead_code, reason = "it only describes")]
+#[expect(dead_code, reason = "only for the API description")]
 #[into_params(parameter_in = Path)]
 pub(crate) struct InCampaign {
-    /// Its id: up to 128 letters, digits, `-`, `_`, `.`, the last one not at its beginning
+    /// Its id: up to 128 letters, digits, `-`, `_`, `.`, not starting with `.`
     #[param(pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$", example = "shop")]
     campaign: String,
 }
 
-/// The round that an address names: [`RoundNumber`](super::extract::RoundNumber).
+/// The round in a path: [`RoundNumber`](super::extract::RoundNumber).
 #[derive(IntoParams)]
-#[expect(dead_code, reason = "it only describes")]
+#[expect(dead_code, reason = "only for the API description")]
 #[into_params(parameter_in = Path)]
 pub(crate) struct InRound {
-    /// Its campaign's id
+    /// Id of its campaign
     #[param(pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$", example = "shop")]
     campaign: String,
     /// Its number
@@ -30,28 +30,28 @@ pub(crate) struct InRound {
     round: u64,
 }
 
-/// A page of a list that is numbered.
+/// A page of a numbered list.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Page {
-    /// Only what comes after this one: `next` of the page before; from the start if absent.
-    #[serde(default, deserialize_with = "crate::whole::maybe")]
+    /// Only entries after this one: `next` of the previous page; default: from the start.
+    #[serde(default, deserialize_with = "crate::int64::maybe")]
     pub(crate) after: Option<u64>,
-    /// How many at most, up to 1000; 100 if absent. Where tasks are many a page has fewer: at most
-    /// 100,000 tasks in all its entries.
+    /// Largest number of entries, up to 1000; default 100. Pages of campaigns with many tasks are
+    /// shorter: at most 100,000 tasks in all entries.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u64>,
 }
 
-/// A page of a list that is named.
+/// A page of a list of ids.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct NamedPage {
-    /// Only what comes after this one: `next` of the page before; from the start if absent.
+    /// Only entries after this one: `next` of the previous page; default: from the start.
     pub(crate) after: Option<String>,
-    /// How many at most, up to 1000; 100 if absent.
+    /// Largest number of entries, up to 1000; default 100.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u64>,
 }
@@ -68,7 +68,7 @@ impl NamedPage {
     }
 }
 
-/// A number between 1 and the most there is.
+/// A number from 1 to a maximum.
 pub(crate) fn within(
     asked: Option<u64>,
     default: usize,

@@ -1,16 +1,16 @@
-//! How often one token may ask: a bucket that fills evenly and is emptied by requests.
+//! Rate limit per token: a token bucket.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// A bucket holds what comes in within so many seconds: short bursts are fine.
+/// A bucket holds the requests of this many seconds, so that short bursts are allowed.
 const BURST_SECONDS: f64 = 2.0;
 
-/// The buckets of all tokens that have asked.
+/// The buckets of all tokens in use.
 #[derive(Debug)]
 pub(crate) struct RateLimit {
-    /// 0: any number.
+    /// 0 means unlimited.
     per_second: f64,
     buckets: Mutex<HashMap<String, Bucket>>,
 }
@@ -26,15 +26,15 @@ impl RateLimit {
         Self { per_second: f64::from(per_second), buckets: Mutex::default() }
     }
 
-    /// Takes one request out of a token's bucket.
+    /// Takes one request from the bucket of a token.
     ///
     /// # Errors
-    /// If there is none; with the seconds until there is.
+    /// If the bucket is empty; with the seconds until it is not.
     pub(crate) fn take(&self, token: &str, now: Instant) -> Result<(), u64> {
         if self.per_second == 0.0 {
             return Ok(());
         }
-        // Only good tokens come here, so there are never more buckets than tokens.
+        // Only valid tokens get here, so there are never more buckets than tokens.
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let most = (self.per_second * BURST_SECONDS).max(1.0);
         if !buckets.contains_key(token) {

@@ -30,14 +30,14 @@ use super::middleware::{
 use super::prefix::PathPrefix;
 use crate::error::ErrorCode;
 
-/// Smaller answers are not worth compressing.
+/// Smaller responses are not compressed.
 const COMPRESSED_FROM: u64 = 1024;
 
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "outlay",
-        description = "Campaigns that split a budget over tasks and learn from what comes back. Ask for rounds, tell what happened: late, twice and in any order is fine.",
+        description = "Campaigns that allocate a budget to tasks and learn from the outcomes. Request rounds and report their outcomes, which may arrive late, repeatedly and in any order.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
     ),
     components(schemas(ProblemDetails, Fault)),
@@ -82,9 +82,9 @@ pub fn description() -> utoipa::openapi::OpenApi {
         .merge(health_routes())
         .merge(metrics_routes());
     let mut api = all.into_openapi();
-    let token = HttpBuilder::new()
-        .scheme(HttpAuthScheme::Bearer)
-        .description(Some("`outlay token create` makes one; a store without tokens needs none."));
+    let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some(
+        "`outlay token create` creates one; without any token, authentication is off.",
+    ));
     let components = api.components.get_or_insert_default();
     components.add_security_scheme(SCHEME, SecurityScheme::Http(token.build()));
     api
@@ -107,7 +107,7 @@ pub(crate) fn openapi_below(prefix: &PathPrefix) -> String {
     text
 }
 
-/// Everything; without the metrics if they have an address of their own.
+/// All routes; without the metrics if they have a separate address.
 pub(crate) fn main(app: Arc<App>, has_metrics: bool) -> Router {
     let routes = campaign_routes().merge(health_routes());
     let routes = if has_metrics { routes.merge(metrics_routes()) } else { routes };
@@ -119,13 +119,13 @@ pub(crate) fn main(app: Arc<App>, has_metrics: bool) -> Router {
     with_middleware(app, routes.merge(pages), table, no_route)
 }
 
-/// Health and metrics, for an address of their own.
+/// Health and metrics, for a separate address.
 pub(crate) fn operations(app: Arc<App>) -> Router {
     let (routes, api) = health_routes().merge(metrics_routes()).split_for_parts();
     with_middleware(app, routes, RouteTable::new(&api, &[]), no_route)
 }
 
-/// Health, for connections beyond the limit; everything else may come back later.
+/// Health, for connections beyond the limit; other requests get 503.
 pub(crate) fn reserve(app: Arc<App>) -> Router {
     let (routes, api) = health_routes().split_for_parts();
     with_middleware(app, routes, RouteTable::new(&api, &[]), no_connection)
@@ -141,7 +141,7 @@ fn no_connection() -> ErrorResponse {
     ErrorResponse::new(ErrorCode::Busy, detail).with_header(header::CONNECTION, close)
 }
 
-/// One layer of several, so that a request's futures are put on the heap once for all of them.
+/// Combines the layers into one, so that the futures of a request are boxed only once.
 fn with_middleware(
     app: Arc<App>,
     routes: Router<Arc<App>>,
@@ -149,10 +149,10 @@ fn with_middleware(
     otherwise: fn() -> ErrorResponse,
 ) -> Router {
     let state = RouterState { app: Arc::clone(&app), routes: Arc::new(table), otherwise };
-    // A compressed stream of events would keep them back until there are many.
+    // Compression would delay the events of a stream.
     let compressed = SizeAbove::new(COMPRESSED_FROM).and(NotForContentType::SSE);
     let gzip = CompressionLayer::new().gzip(true).compress_when(compressed);
-    // What is under way when the time is over is finished all the same, see `CampaignService`.
+    // Work in progress is finished even after the timeout, see `CampaignService`.
     let timeout = TimeoutLayer::with_status_code(
         StatusCode::SERVICE_UNAVAILABLE,
         app.limits().request_timeout,

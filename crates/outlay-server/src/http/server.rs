@@ -1,7 +1,7 @@
-//! The service from its first connection to its last.
+//! The HTTP server: listeners, connections and shutdown.
 //!
-//! Connections are hyper's `http1::Builder`: axum's own loop has no limit for the time of headers,
-//! and hyper-util's builder cannot limit their size.
+//! Connections use hyper's `http1::Builder`: axum's loop has no timeout for headers, and
+//! hyper-util's builder cannot limit their size.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -36,41 +36,41 @@ use crate::metrics::{Metrics, Shed};
 use crate::service::CampaignService;
 use crate::tokens::Tokens;
 
-/// Tokens that another process may have made or revoked are read again this often.
+/// Interval for reading tokens that another process may have created or revoked.
 const TOKENS_AGE: Duration = Duration::from_secs(5);
-/// A store that has failed is noticed this soon.
+/// Time within which a failed store is noticed.
 const WATCH: Duration = Duration::from_millis(100);
-/// What is under way when the store has failed is given this long to be answered.
+/// Time for requests in progress after the store has failed.
 const FAILURE_GRACE: Duration = Duration::from_millis(300);
-/// How often within its time limit an unread answer is checked.
+/// Number of checks of an unread response within its time limit.
 const DEADLINE_POLLS: u32 = 8;
 
-/// Connections at the metrics' own address.
+/// Connections at the separate address of the metrics.
 const METRICS_CONNECTIONS: usize = 32;
-/// Connections for health when all others are taken.
+/// Connections for health checks when all others are in use.
 const RESERVED_CONNECTIONS: usize = 64;
-/// A head so many times over its limit is still read, to be refused in words; a longer one gets a
-/// bare status.
+/// Headers up to this many times their limit are still read, so that the error can explain it;
+/// longer ones get a bare status.
 const HEAD_ROOM: usize = 4;
 
-/// Where and how to serve.
+/// Settings of the server.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The address to listen on.
     pub listen: SocketAddr,
-    /// An address of their own for the figures: then they are only there.
+    /// Separate address for the metrics, which are then served only there.
     pub metrics: Option<SocketAddr>,
-    /// With TLS, or in the clear.
+    /// TLS, if set.
     pub tls: Option<TlsFiles>,
-    /// Whether figures may name campaigns: as many time series as there are campaigns.
+    /// Whether metrics are labelled with campaign ids, which creates time series per campaign.
     pub campaign_metrics: bool,
     /// Whether every request is logged.
     pub access_log: bool,
     /// The path below which everything is served.
     pub prefix: PathPrefix,
-    /// When told to stop, the service reports that it is not ready and keeps serving for this long.
+    /// When stopping, the service reports that it is not ready and keeps serving for this long.
     pub drain: Duration,
-    /// Receives every request that was answered.
+    /// Receives every finished request.
     pub observer: Option<Arc<dyn RequestObserver>>,
 }
 
@@ -90,17 +90,18 @@ impl Settings {
         }
     }
 
-    /// An address at which others could read tokens on the way.
+    /// An address at which tokens could be read on the way.
     pub(crate) fn public_plain_address(&self) -> Option<SocketAddr> {
         let addresses = [Some(self.listen), self.metrics].into_iter().flatten();
         addresses.filter(|_| self.tls.is_none()).find(|address| !address.ip().is_loopback())
     }
 
-    /// What can be said before a store is opened, which may make one. `has_tokens`: whether there
-    /// may be any.
+    /// Checks that are possible before a store is opened, which may create one. `has_tokens`:
+    /// whether there may be tokens.
     ///
     /// # Errors
-    /// If the files for TLS cannot be read, or others could reach a service without tokens.
+    /// If the TLS files cannot be read, or a service without tokens would be reachable from other
+    /// machines.
     pub fn check(&self, has_tokens: bool) -> Result<(), StartError> {
         self.tls.as_ref().map(acceptor).transpose()?;
         self.check_door(!has_tokens)
@@ -122,21 +123,21 @@ impl Settings {
     }
 }
 
-/// Why the service cannot start: a sentence with what to do.
+/// Reason why the service cannot start, with a hint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct StartError(pub String);
 
-/// How it ended.
+/// How the server ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// It was told to stop. Everything acknowledged is kept.
+    /// It was stopped. All acknowledged data is stored.
     Stopped,
-    /// The store has failed: what went wrong. What was acknowledged before is kept.
+    /// The store has failed, with the reason. Data acknowledged before is stored.
     StoreFailed(String),
 }
 
-/// A service that is ready to be run.
+/// A server that is ready to run.
 pub struct Server {
     app: Arc<App>,
     listener: TcpListener,
@@ -157,7 +158,7 @@ impl std::fmt::Debug for Server {
     }
 }
 
-/// A thread for health and metrics: they are answered however busy the others are.
+/// A separate thread for health and metrics, which respond however busy the others are.
 struct HealthRuntime(Option<Runtime>);
 
 impl HealthRuntime {
@@ -175,21 +176,21 @@ impl HealthRuntime {
 
 impl Drop for HealthRuntime {
     fn drop(&mut self) {
-        // Not by dropping it, which would wait, and panic where waiting is not allowed.
+        // Dropping it would block, and panic where blocking is not allowed.
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-/// Where connections come in, and who serves them.
+/// A listener with its connection limit.
 #[derive(Clone)]
 struct Entrance {
     connections: Arc<ConnectionLimit>,
     parts: Arc<ConnectionParts>,
 }
 
-/// What every connection needs.
+/// Settings of every connection.
 struct ConnectionParts {
     router: Router,
     builder: http1::Builder,
@@ -214,10 +215,10 @@ impl Entrance {
         Self { connections, parts: Arc::new(parts) }
     }
 
-    /// Serves a connection, if there is room for it; else gives it back.
+    /// Serves a connection, if there is a free slot; otherwise returns it.
     fn serve(&self, stream: TcpStream) -> Result<impl Future<Output = ()> + use<>, TcpStream> {
         let Some(permit) = self.connections.take() else { return Err(stream) };
-        // Answers are small: they should not wait for more.
+        // Responses are small and must not be delayed.
         let _ = stream.set_nodelay(true);
         Ok(serve_connection(stream, permit, Arc::clone(&self.parts)))
     }
@@ -228,7 +229,7 @@ async fn accept(listener: &TcpListener) -> TcpStream {
         match listener.accept().await {
             Ok((stream, _)) => return stream,
             Err(error) => {
-                // Out of file descriptors, mostly: others must leave first.
+                // Mostly a lack of file descriptors: other connections must end first.
                 tracing::warn!(%error, "cannot accept a connection");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
@@ -248,18 +249,18 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     })
 }
 
-/// Waits until every connection is closed, but not for ever; whether all are.
+/// Waits for all connections to close, up to a limit; true if they have.
 async fn all_closed(limits: &[Arc<ConnectionLimit>], patience: Duration) -> bool {
     let closed = limits.iter().map(|limit| limit.all_closed(patience));
     futures_util::future::join_all(closed).await.into_iter().all(|is_closed| is_closed)
 }
 
 impl Server {
-    /// Takes the address.
+    /// Binds the addresses.
     ///
     /// # Errors
-    /// If others could reach the service and nobody would be asked for a token; if the address is
-    /// taken; if TLS cannot be set up.
+    /// If a service without tokens would be reachable from other machines, an address is in use, or
+    /// TLS cannot be set up.
     pub async fn bind(service: CampaignService, settings: &Settings) -> Result<Self, StartError> {
         let tls = settings.tls.as_ref().map(acceptor).transpose()?;
         let store = Arc::clone(service.store());
@@ -280,29 +281,29 @@ impl Server {
         Ok(Self { app, listener, metrics: metrics_listener, tls, drain: settings.drain, health })
     }
 
-    /// Where it listens.
+    /// The address.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system does not report it.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Where the metrics are, if they have an address of their own.
+    /// The separate address of the metrics, if there is one.
     ///
     /// # Errors
-    /// If the system does not say.
+    /// If the system does not report it.
     pub fn metrics_address(&self) -> std::io::Result<Option<SocketAddr>> {
         self.metrics.as_ref().map(TcpListener::local_addr).transpose()
     }
 
-    /// Whether nobody is asked for a token.
+    /// True if authentication is off.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.app.tokens.is_open()
     }
 
-    /// Serves until `stop` comes or the store fails.
+    /// Serves until `stop` completes or the store fails.
     pub async fn run(mut self, stop: impl Future<Output = ()>) -> Ending {
         let app = Arc::clone(&self.app);
         let tokens = tokio::spawn(keep_tokens_fresh(Arc::clone(&app)));
@@ -345,7 +346,7 @@ impl Server {
             }
         }
         app.is_closing.store(true, Ordering::SeqCst);
-        // Nobody can connect any more.
+        // No new connections from here on.
         let Self { listener, health, .. } = self;
         drop((listener, main, reserve));
         limits.iter().for_each(|limit| limit.stop());
@@ -368,7 +369,8 @@ impl Server {
         }
     }
 
-    /// Serves every connection, for ever. When all are taken and busy, those for health remain.
+    /// Accepts connections forever. When all slots are taken and busy, only health checks are
+    /// served.
     async fn accept_all(&self, main: &Entrance, reserve: &Entrance) -> Infallible {
         let shed = self.app.metrics.shed(Shed::Connections);
         loop {
@@ -384,7 +386,7 @@ impl Server {
         }
     }
 
-    /// Serves a connection on the thread for health, whose sockets are its own.
+    /// Serves a connection on the thread for health checks, which owns its sockets.
     fn on_health_thread<F: Future<Output = ()> + Send + 'static>(
         &self,
         stream: TcpStream,
@@ -416,7 +418,7 @@ impl Server {
     }
 }
 
-/// Waits until the store has failed, and says what went wrong.
+/// Waits until the store has failed, and returns the reason.
 async fn fails(service: &CampaignService) -> String {
     loop {
         if let Some(what) = service.failure() {
@@ -463,7 +465,7 @@ async fn serve_connection(
     }
 }
 
-/// Answers requests of one connection until it ends.
+/// Serves the requests of one connection until it ends.
 async fn serve_http1<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
     client: Option<ClientAddress>,

@@ -1,4 +1,4 @@
-//! TLS, if asked for. The certificate is replaced while the service runs when its files change.
+//! Optional TLS. The certificate is replaced while the service runs when its files change.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -56,7 +56,7 @@ impl ResolvesServerCert for CertificateFiles {
     }
 }
 
-/// Outcome of a look at the files.
+/// Result of reading the files again.
 #[derive(Debug, PartialEq, Eq)]
 enum Reload {
     Unchanged,
@@ -96,7 +96,7 @@ impl CertificateFiles {
         }
     }
 
-    /// Follows the files. Each failure is logged once, however long it lasts.
+    /// Watches the files. Each failure is logged once, however long it lasts.
     pub(crate) async fn keep_fresh(self: Arc<Self>) {
         let mut last = None;
         loop {

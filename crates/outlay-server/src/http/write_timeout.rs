@@ -1,6 +1,6 @@
-//! Answers that nobody reads: a client that asks and then reads nothing would keep its connection,
-//! and the answer its memory, for ever. Neither hyper nor `tower_http` limits this time: their
-//! limits end when the answer is handed to the connection, see `an_answer_that_nobody_reads` in
+//! Timeout for unread responses: a client that reads nothing would keep its connection, and the
+//! memory of the response, forever. Neither hyper nor `tower_http` limits this time: their limits
+//! end when the response is passed to the connection, see `an_answer_that_nobody_reads` in
 //! `tests/http/hostile.rs`.
 
 use std::io::{self, IoSlice};
@@ -13,11 +13,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::head_timeout::HeadTimeout;
 
-/// Since when a client has taken nothing of what waits for it.
+/// The time since which a client has read nothing of a pending response.
 #[derive(Debug)]
 pub(crate) struct WriteTimeout {
     begun: Instant,
-    /// Microseconds after the beginning, and one more: 0 means that nothing waits.
+    /// Microseconds after the start plus one; 0 means that nothing is pending.
     since: AtomicU64,
 }
 
@@ -26,14 +26,14 @@ impl WriteTimeout {
         Self { begun: Instant::now(), since: AtomicU64::new(0) }
     }
 
-    /// Whether something has waited for that long.
+    /// True if data has been pending for this long.
     pub(crate) fn is_over(&self, patience: Duration) -> bool {
         let since = self.since.load(Ordering::Relaxed);
         since > 0
             && self.begun.elapsed().saturating_sub(Duration::from_micros(since - 1)) >= patience
     }
 
-    /// What became of an attempt to send something.
+    /// Records the result of an attempt to write.
     fn note<T>(&self, sent: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         let waits = self.since.load(Ordering::Relaxed) > 0;
         if sent.is_ready() && waits {
@@ -45,7 +45,7 @@ impl WriteTimeout {
     }
 }
 
-/// A stream that is watched for it.
+/// A stream with this timeout.
 #[derive(Debug)]
 pub(crate) struct TimedStream<'a, S> {
     pub(crate) stream: S,
@@ -91,7 +91,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for TimedStream<'_, S> {
         self.stream.is_write_vectored()
     }
 
-    /// TLS keeps what the client does not take, and sends it here.
+    /// TLS buffers data that the client does not read, and writes it here.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let sent = Pin::new(&mut self.stream).poll_flush(context);
         self.write_timeout.note(sent)

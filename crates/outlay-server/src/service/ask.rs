@@ -1,4 +1,4 @@
-//! Rounds are asked for.
+//! Requests for rounds.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use super::preview::failed;
 use super::solvers::WhenAbandoned;
 use super::write_queue::Waiting;
 use super::{CampaignService, busy, check_amount, not_written, only, unexpected, views};
+use crate::api::{self, Rounds};
 use crate::error::{ApiError, ErrorCode};
-use crate::shapes::{self, Rounds};
 use crate::store::{Ask, CampaignStatus, Command, Key, Millis, Refusal, SplitRow, Store};
 
 /// How long an idempotency key is kept.
@@ -21,12 +21,12 @@ const KEY_LIFETIME: Millis = 24 * 3600 * 1000;
 /// The longest idempotency key.
 pub(super) const MOST_KEY_BYTES: usize = 256;
 
-/// Splits of more tasks than this are shown in the background.
+/// Splits with more tasks than this are serialised in the background.
 const SHOWN_HERE: usize = 256;
-/// Bytes of a task in an answer, about.
+/// Approximate size of a task in a response, in bytes.
 const BYTES_PER_TASK: usize = 64;
 
-/// A request, checked.
+/// A validated request.
 struct AskRequest {
     count: u32,
     budget: f64,
@@ -34,20 +34,20 @@ struct AskRequest {
 }
 
 impl CampaignService {
-    /// Hands out rounds, all with the same split. With a key that was used before, the same rounds
-    /// again.
+    /// Issues rounds, all with the same split. With a key that was used before, returns the same
+    /// rounds again.
     ///
     /// # Errors
-    /// If the campaign hands out none, or there is no split for this budget and these tasks.
+    /// If the campaign issues none, or there is no split for this budget and these tasks.
     pub async fn ask(
         &self,
         id: &str,
-        ask: shapes::Ask,
+        ask: api::Ask,
         key: Option<&str>,
         token: &str,
     ) -> Result<Rounds, ApiError> {
         let cached = self.fresh(id).await?;
-        // Only if there may soon be too many: the store has to look at each of them.
+        // Only if the limit is near, because the store has to check each round.
         let are_many = || {
             let waiting = cached.state().rounds.count_waiting(self.now());
             waiting > self.limits().open_rounds / 2
@@ -60,8 +60,8 @@ impl CampaignService {
             return self.hand_out(&cached, request, None, token).await;
         };
         let (service, token) = (self.clone(), token.to_owned());
-        // In a task of its own: the key is held until the store has answered, also if the client
-        // stops waiting.
+        // In a separate task: the lock on the key is held until the store has answered, even if the
+        // client disconnects.
         let answered = tokio::spawn(async move {
             let _held = service.shared.key_locks.lock(&token, &key.key).await;
             if let Some(rounds) = service.rounds_of_key(&cached, &key, &token).await? {
@@ -69,7 +69,7 @@ impl CampaignService {
             }
             let answer = service.hand_out(&cached, request, Some(key.clone()), &token).await;
             match answer {
-                // Another replica may have taken the last rounds under the same key.
+                // Another replica may have issued the last rounds under the same key.
                 Err(error) if error.code == ErrorCode::HorizonExhausted => {
                     service.rounds_of_key(&cached, &key, &token).await?.ok_or(error)
                 }
@@ -79,7 +79,7 @@ impl CampaignService {
         answered.await.map_err(|error| ApiError::new(ErrorCode::Internal, error.to_string()))?
     }
 
-    /// Hands out new rounds.
+    /// Issues new rounds.
     async fn hand_out(
         &self,
         cached: &Arc<CachedCampaign>,
@@ -97,7 +97,7 @@ impl CampaignService {
                 let is_same = key.is_some_and(|key| key.request == request);
                 if is_same { self.rounds_again(cached, rounds).await } else { Err(key_reused()) }
             }
-            // Other replicas have handed out rounds that were not known here.
+            // Other replicas have issued rounds that are not known here.
             Err(Refusal::BeyondHorizon { rounds }) => {
                 let count = row.rounds.end - row.rounds.start;
                 Err(exhausted(rounds, cached.spec.horizon.unwrap_or(rounds), count))
@@ -106,12 +106,7 @@ impl CampaignService {
         }
     }
 
-    fn key(
-        &self,
-        cached: &CachedCampaign,
-        mut ask: shapes::Ask,
-        key: &str,
-    ) -> Result<Key, ApiError> {
+    fn key(&self, cached: &CachedCampaign, mut ask: api::Ask, key: &str) -> Result<Key, ApiError> {
         if key.is_empty()
             || key.len() > MOST_KEY_BYTES
             || !key.bytes().all(|byte| byte.is_ascii_graphic())
@@ -120,7 +115,7 @@ impl CampaignService {
                 format!("Idempotency-Key: up to {MOST_KEY_BYTES} visible ASCII characters");
             return Err(ApiError::new(ErrorCode::BadParameter, detail));
         }
-        // The same request may be spelt in several ways: with defaults or without.
+        // The same request may be written with or without defaults.
         ask.count = ask.count.filter(|count| *count != 1);
         ask.budget = ask.budget.filter(|budget| *budget != cached.spec.problem.budget());
         ask.without.sort_unstable();
@@ -134,7 +129,7 @@ impl CampaignService {
         })
     }
 
-    /// What was handed out under a key before, if anything was.
+    /// The rounds that were issued under a key before, if any.
     async fn rounds_of_key(
         &self,
         cached: &Arc<CachedCampaign>,
@@ -176,7 +171,7 @@ impl CampaignService {
         self.background().run(&cached.id, tasks * BYTES_PER_TASK, show).await
     }
 
-    /// The split that a round was handed out with.
+    /// The split of a round.
     pub(super) async fn split(
         &self,
         cached: &Arc<CachedCampaign>,
@@ -196,7 +191,7 @@ impl CampaignService {
         let never = || {
             ApiError::new(
                 ErrorCode::NoRound,
-                format!("round {round} of campaign {} was never handed out", cached.id),
+                format!("round {round} of campaign {} was never issued", cached.id),
             )
         };
         let row = self.read(&cached.id, find).await?.map_err(|is_compacted| {
@@ -207,8 +202,8 @@ impl CampaignService {
         Ok(row)
     }
 
-    /// Decides a split and sends it to the store, in one step: whoever stops waiting leaves no
-    /// split behind that nobody was told of.
+    /// Decides a split and sends it to the store in one step, so that a client that disconnects
+    /// leaves no unrecorded decision behind.
     async fn decide(
         &self,
         cached: &Arc<CachedCampaign>,
@@ -249,9 +244,9 @@ impl CampaignService {
         self.solvers().run(lane, deadline, WhenAbandoned::Finish, decide).await?
     }
 
-    /// Round ids from a store where others take ids as well: this may take a while, and must not
-    /// hold up those who only look. None where nobody else does; there they are taken with the
-    /// state.
+    /// Round ids from a store from which other processes also take ids. This may take a while and
+    /// must not delay requests that only read. None if no other process takes ids; they are then
+    /// taken together with the state.
     fn lease_early(
         &self,
         cached: &CachedCampaign,
@@ -298,7 +293,7 @@ impl CampaignService {
         Ok((row, waiting))
     }
 
-    /// Takes round ids and decides their split, by what was counted when it began: reports go on
+    /// Takes round ids and decides their split from the counts at the start; reports continue
     /// meanwhile.
     fn take_rounds(
         &self,
@@ -348,8 +343,8 @@ impl CampaignService {
         })
     }
 
-    /// Whether rounds can be handed out like this. To be asked before ids are taken: those are gone
-    /// then, and the learner goes by them.
+    /// Checks whether the rounds can be issued. To be called before ids are taken, because they
+    /// cannot be returned and the learner depends on them.
     fn check(
         &self,
         cached: &CachedCampaign,
@@ -377,14 +372,14 @@ impl CampaignService {
             CampaignStatus::Paused => {
                 let refused = ApiError::new(
                     ErrorCode::CampaignPaused,
-                    format!("campaign {} is paused: it hands out no rounds", cached.id),
+                    format!("campaign {} is paused and issues no rounds", cached.id),
                 );
                 return Err(refused.hint("PATCH its status to open"));
             }
             CampaignStatus::Closed => {
                 return Err(ApiError::new(
                     ErrorCode::CampaignClosed,
-                    format!("campaign {} is closed: it hands out no rounds", cached.id),
+                    format!("campaign {} is closed and issues no rounds", cached.id),
                 ));
             }
         }
@@ -396,18 +391,18 @@ impl CampaignService {
         let most = self.limits().open_rounds;
         if state.rounds.count_waiting(now) + request.count as usize > most {
             let detail = format!(
-                "{} rounds of campaign {} wait for feedback; {most} may",
+                "{} rounds of campaign {} are open; the limit is {most}",
                 state.rounds.count_waiting(now),
                 cached.id
             );
             return Err(ApiError::new(ErrorCode::TooManyOpenRounds, detail)
-                .hint("tell what came back, or wait until rounds expire"));
+                .hint("report their outcomes, or wait until rounds expire"));
         }
         Ok(())
     }
 }
 
-fn request(cached: &CachedCampaign, ask: &shapes::Ask, most: u32) -> Result<AskRequest, ApiError> {
+fn request(cached: &CachedCampaign, ask: &api::Ask, most: u32) -> Result<AskRequest, ApiError> {
     let count = ask.count.unwrap_or(1);
     if !(1..=most).contains(&count) {
         return Err(ApiError::new(
@@ -445,10 +440,11 @@ pub(super) fn round_compacted(id: &str, round: u64) -> ApiError {
 }
 
 fn exhausted(handed_out: u64, horizon: u64, count: u64) -> ApiError {
-    let detail =
-        format!("{handed_out} of {horizon} rounds are handed out; {count} more are too many");
+    let detail = format!(
+        "{handed_out} of {horizon} rounds have been issued; {count} more exceed the horizon"
+    );
     ApiError::new(ErrorCode::HorizonExhausted, detail)
-        .hint("begin a new campaign, or one with a learner without horizon")
+        .hint("create a new campaign, or one with a learner that needs no horizon")
 }
 
 fn bad_round(error: &CampaignError) -> ApiError {
@@ -461,8 +457,8 @@ fn bad_round(error: &CampaignError) -> ApiError {
 }
 
 fn key_reused() -> ApiError {
-    ApiError::new(ErrorCode::KeyReused, "the Idempotency-Key was used for another request")
-        .hint("take a new key for a new request")
+    ApiError::new(ErrorCode::KeyReused, "the Idempotency-Key was used for a different request")
+        .hint("use a new key for a new request")
 }
 
 fn digest(bytes: &[u8]) -> [u8; 32] {

@@ -1,7 +1,8 @@
-//! Work on large messages: reading, checking and writing one takes a processor for milliseconds.
+//! Work on large messages: parsing, validating or serialising one takes milliseconds of processor
+//! time.
 //!
-//! It is done on a few threads with a lower priority, so that the threads that answer small requests
-//! get a processor as soon as they need one. Campaigns take turns, see [`FairQueue`].
+//! The work runs on a few threads with a lower priority, so that the threads that handle small
+//! requests get a processor as soon as they need one. Campaigns take turns, see [`FairQueue`].
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,9 +15,9 @@ use super::fair_queue::FairQueue;
 use super::solvers::{broken, lower_priority};
 use crate::error::ApiError;
 
-/// At most so many threads, and one less than there are processors.
+/// The largest number of threads; at most one less than there are processors.
 const MOST_THREADS: usize = 4;
-/// Bytes of a message that count as one in the turns of the campaigns.
+/// Bytes of a message that cost one unit in the turns of the campaigns.
 const BYTES_PER_COST: usize = 1024;
 
 type Work = Box<dyn FnOnce() + Send>;
@@ -49,8 +50,8 @@ impl Background {
         Ok(Self { waiting: Arc::new(Mutex::new(FairQueue::new())), threads: Some(threads) })
     }
 
-    /// Does work on a message of about this many bytes, in the turn of its campaign. It is left
-    /// undone if the client disconnects before it begins.
+    /// Runs work on a message of about this many bytes when its campaign has its turn. If the
+    /// client disconnects before, the work is skipped.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         campaign: &str,
@@ -69,7 +70,7 @@ impl Background {
         let cost = 1 + bytes / BYTES_PER_COST;
         lock(&self.waiting).push(hasher.finish(), cost, Box::new(work));
         let waiting = Arc::clone(&self.waiting);
-        // As many tasks as jobs: each does the job whose turn it is then.
+        // As many tasks as jobs; each runs the job whose turn it is.
         let next = move || {
             let job = lock(&waiting).take(0);
             job.into_iter().for_each(|job| job());
@@ -79,14 +80,14 @@ impl Background {
     }
 }
 
-/// A queue is whole between any two operations.
+/// The queue is consistent between any two operations.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Background {
     fn drop(&mut self) {
-        // Not by dropping it, which would wait, and panic where waiting is not allowed.
+        // Dropping it would block, and panic where blocking is not allowed.
         if let Some(threads) = self.threads.take() {
             threads.shutdown_background();
         }

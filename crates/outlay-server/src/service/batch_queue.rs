@@ -1,18 +1,18 @@
-//! Jobs in line for the threads that write.
+//! Queue of jobs for the writer threads.
 //!
-//! A thread takes a batch of the jobs that wait, and while it is written the next batch gathers by
-//! itself. A transaction costs more than most of what is in it, so a second thread only begins when
-//! the waiting jobs are worth another transaction.
+//! A thread takes a batch of the waiting jobs, and the next batch accumulates while it is written.
+//! A transaction costs more than most of its contents, so a second thread starts only when the
+//! waiting jobs justify another transaction.
 //!
-//! The jobs of a batch are taken from all campaigns in turn, see [`FairQueue`], and a batch is
-//! limited: a job waits for at most one transaction of bounded length before the next batch, and
-//! for its campaign's turn, whatever other campaigns send.
+//! The jobs of a batch are taken from all campaigns in turn, see [`FairQueue`], and the size of a
+//! batch is limited. A job therefore waits for at most one transaction of bounded length and for
+//! the turn of its campaign, whatever other campaigns send.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::fair_queue::FairQueue;
 
-/// So many commands are worth another transaction at the same time.
+/// Number of commands that justifies another concurrent transaction.
 const WORTH_ANOTHER: usize = 64;
 
 /// Waiting jobs, each of one or more commands.
@@ -25,15 +25,15 @@ pub(super) struct BatchQueue<T> {
 
 #[derive(Debug)]
 struct State<T> {
-    /// By campaign, each with the number of its commands.
+    /// By campaign, each with its number of commands.
     waiting: FairQueue<usize, (usize, T)>,
     most_cost: usize,
-    /// Of all that wait.
+    /// Number of commands of all waiting jobs.
     commands: usize,
-    /// Batches that are being written.
+    /// Batches being written.
     writing: usize,
-    /// Threads that wait for a batch, and how many of them have been called and are not awake yet.
-    /// To call one that is not there costs as much as to call one that is.
+    /// Threads waiting for a batch, and the number of them that were notified and have not woken up
+    /// yet. Notifying an absent thread costs as much as notifying a present one.
     asleep: usize,
     called: usize,
     is_closed: bool,
@@ -50,7 +50,7 @@ impl<T> State<T> {
         taken.into_iter().map(|(_, job)| job).collect()
     }
 
-    /// Whether a sleeping thread is to be woken; it then counts as called.
+    /// True if a sleeping thread must be notified; it then counts as notified.
     fn calls(&mut self) -> bool {
         let calls = self.is_worth_a_batch() && self.asleep > self.called;
         self.called += usize::from(calls);
@@ -58,15 +58,15 @@ impl<T> State<T> {
     }
 }
 
-/// How much there is to write.
+/// Size of a job.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct JobSize {
     pub(super) commands: usize,
-    /// How long it takes, in rows of counts that are changed.
+    /// Duration, in rows of counts that are changed.
     pub(super) cost: usize,
 }
 
-/// Why a job cannot stand in line.
+/// Reason why a job is not accepted.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PushError {
     Full,
@@ -92,7 +92,7 @@ impl<T> BatchQueue<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a job behind the others of its campaign, which any number may stand for.
+    /// Adds a job behind the others of its campaign; any number identifies a campaign.
     pub(super) fn push(&self, campaign: usize, size: JobSize, job: T) -> Result<(), PushError> {
         let mut state = self.state();
         if state.is_closed {
@@ -132,7 +132,7 @@ impl<T> BatchQueue<T> {
         Some(batch)
     }
 
-    /// A batch is written: whoever wrote it looks for the next.
+    /// A batch is written; its writer looks for the next.
     pub(super) fn done(&self) {
         let mut state = self.state();
         state.writing -= 1;
@@ -141,7 +141,7 @@ impl<T> BatchQueue<T> {
         }
     }
 
-    /// Lets nobody in any more. Those in line are still written.
+    /// Accepts no more jobs. Waiting jobs are still written.
     pub(super) fn close(&self) {
         self.state().is_closed = true;
         self.changed.notify_all();
@@ -170,7 +170,7 @@ mod tests {
         }
     }
 
-    /// The reports of a large campaign came first, and the small one waits for none of them.
+    /// The reports of a large campaign arrive first, but the small campaign does not wait for them.
     #[test]
     fn a_small_campaign_does_not_wait_for_all_reports_of_a_large_one() {
         let line = BatchQueue::new(1000, 2048);
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!((line.next(), line.next()), (Some(vec![1]), None));
     }
 
-    /// Many threads on both sides: everything is taken once, and everybody comes to an end.
+    /// Many threads on both sides: every job is taken once, and all threads end.
     #[test]
     fn nobody_is_forgotten() {
         let line = Arc::new(BatchQueue::new(usize::MAX, 100));
@@ -249,7 +249,7 @@ mod tests {
                 scope.spawn(|| (0..5000).for_each(|job| line.add(1 + job % 3, job).unwrap()));
             }
         });
-        // Without another push: whoever is in line is served before the end.
+        // Without another push: waiting jobs are written before the end.
         while line.len() > 0 {
             std::thread::yield_now();
         }

@@ -1,5 +1,5 @@
-//! A campaign in memory: who decides, what was counted, which rounds wait. All of it can be read
-//! again from the store.
+//! A campaign in memory: planner, counts and open rounds. All of it can be read again from the
+//! store.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -14,7 +14,7 @@ use super::open_rounds::OpenRounds;
 use super::solvers::SolveTime;
 use super::spec::CampaignSpec;
 use super::views::CampaignTag;
-use crate::shapes::CampaignState;
+use crate::api::CampaignState;
 use crate::store::{
     Ask, CampaignRow, CampaignSnapshot, Command, Correction, Done, Event, EventKind, Millis,
     Outcome, Split, SplitRow, Standing, Store, StoreError, Tell,
@@ -32,56 +32,57 @@ pub(super) struct CachedCampaign {
     /// The campaign as it was shown last, with the split that took a search.
     shown: Mutex<Option<(CampaignTag, Arc<CampaignState>)>>,
     pub(super) solve_time: SolveTime,
-    /// The planner must be made again from the store: what it learnt from was corrected.
+    /// The planner must be rebuilt from the store, because an outcome that it has learned from was
+    /// corrected.
     is_outdated: Arc<AtomicBool>,
-    /// The campaign was deleted: nothing of it is written any more.
+    /// The campaign was deleted; nothing of it is written any more.
     is_deleted: Arc<AtomicBool>,
-    /// Held for writing while the counts are read, and for reading from before a transaction until
-    /// the memory has followed it: what is committed and not yet followed would be in the counts
-    /// that are read, and be added to them once more.
+    /// Locked for writing while the counts are read, and for reading from before a transaction
+    /// until it is applied in memory. Otherwise counts that are read could contain a committed
+    /// transaction that is then added again.
     reading: RwLock<()>,
-    /// Counts what was written here, for those who wait for events.
+    /// Counts writes by this process, for streams that wait for events.
     changes: tokio::sync::watch::Sender<u64>,
-    /// Held by the one request that reads the counts again; the others wait for it.
+    /// Held by the one request that reads the counts again; others wait for it.
     refreshing: tokio::sync::Mutex<()>,
 }
 
-/// Where others write as well: rounds that wait here are looked for among those told of elsewhere
-/// when the last look is this old.
+/// If other processes also write: open rounds are checked for outcomes reported elsewhere when the
+/// last check is this old.
 const LOOK_ELSEWHERE: Millis = 1000;
 
-/// What changes.
+/// Mutable state.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) row: CampaignRow,
     pub(super) standing: Standing,
     unseen: Unseen,
-    /// The version of the counts that the planner was made again from: what came before it has
-    /// learnt.
+    /// The version of the counts from which the planner was rebuilt; it has learned everything
+    /// before.
     rebuilt_from: u64,
     /// Round ids that were taken for a split that was not found.
     spare: Option<Range<u64>>,
-    /// When the counts were read from a store that others write to as well.
+    /// Time when the counts were read from a store to which others also write.
     pub(super) read_at: Millis,
     pub(super) rounds: OpenRounds,
-    /// When it was looked last which of them are told of elsewhere.
+    /// Time of the last check for outcomes reported elsewhere.
     looked_elsewhere: Millis,
     pub(super) last: Option<Arc<SplitRow>>,
     /// Rounds on their way to the store, not yet in the counts.
     on_their_way: u64,
-    /// Counts are not all that the learner learns from.
+    /// The learner needs more than the counts.
     learns_from_order: bool,
     is_outdated: Arc<AtomicBool>,
     is_deleted: Arc<AtomicBool>,
 }
 
-/// What the planner has not learnt yet.
+/// Data that the planner has not learned yet.
 #[derive(Debug, Default)]
 pub(super) struct Unseen {
     /// Everything, from the counts.
     is_recount_due: bool,
     outcomes: Vec<UnseenOutcome>,
-    /// A round that was handed out elsewhere.
+    /// A round that was issued elsewhere.
     round: Option<Arc<SplitRow>>,
 }
 
@@ -90,16 +91,17 @@ struct UnseenOutcome {
     task: usize,
     spend: f64,
     outcome: Outcome,
-    /// The version of the counts that it made.
+    /// The version of the counts that it created.
     version: u64,
 }
 
-/// As many outcomes as this are learnt one by one; more by the counts, where these suffice.
+/// Up to this many outcomes are learned one by one; more are learned from the counts if these
+/// suffice.
 const MOST_UNSEEN: usize = 4096;
 
 /// Events read at once.
 const PAGE: usize = 1000;
-/// Tasks in them: an event may name every one.
+/// Tasks in them; an event may contain all tasks.
 const PAGE_TASKS: usize = 100_000;
 
 impl CachedCampaign {
@@ -147,17 +149,17 @@ impl CachedCampaign {
         })
     }
 
-    /// Whether the planner must be made again, to be asked without waiting for the state.
+    /// True if the planner must be rebuilt; does not wait for the state.
     pub(super) fn is_outdated(&self) -> bool {
         self.is_outdated.load(Ordering::Acquire)
     }
 
-    /// Says when something was written here.
+    /// Notifies about writes by this process.
     pub(super) fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
         self.changes.subscribe()
     }
 
-    /// Something was written.
+    /// Records a write.
     pub(super) fn note_change(&self) {
         if self.changes.receiver_count() > 0 {
             self.changes.send_modify(|count| *count += 1);
@@ -169,8 +171,8 @@ impl CachedCampaign {
         self.is_deleted.load(Ordering::Acquire)
     }
 
-    /// Another process has deleted the campaign. What is on its way to the store is refused there;
-    /// only then may the store look for another campaign of this id.
+    /// Another process has deleted the campaign. The store rejects commands that are still on their
+    /// way; only after that may another campaign with this id be looked up.
     pub(super) fn set_deleted(&self, store: &dyn Store) {
         self.is_deleted.store(true, Ordering::Release);
         let _alone = self.reading.write().unwrap_or_else(PoisonError::into_inner);
@@ -181,23 +183,23 @@ impl CachedCampaign {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As long as this is held, nobody reads the counts. Whoever holds several takes them in the
+    /// While this is held, the counts are not read. Callers that hold several take them in the
     /// order of [`address`](Self::address).
     pub(super) fn keep_from_reading(&self) -> RwLockReadGuard<'_, ()> {
         self.reading.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Some order among campaigns in memory.
+    /// A total order of the campaigns in memory.
     pub(super) fn address(self: &Arc<Self>) -> usize {
         Arc::as_ptr(self).addr()
     }
 
-    /// One request at a time reads again what others have written.
+    /// Lets one request at a time read the writes of others.
     pub(super) async fn refreshing(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.refreshing.lock().await
     }
 
-    /// Reads again what others may have counted and handed out.
+    /// Reads counts and rounds that other processes may have written.
     pub(super) fn refresh(&self, store: &dyn Store, now: Millis) -> Result<(), StoreError> {
         let _alone = self.reading.write().unwrap_or_else(PoisonError::into_inner);
         let known = self.state().last.as_ref().map_or(0, |last| last.rounds.start);
@@ -216,7 +218,7 @@ impl CachedCampaign {
                 (status, version, changed_at);
         }
         if state.learns_from_order {
-            // Where somebody else's things belong only the store knows.
+            // Only the store knows the order of the writes of others.
             if standing != state.standing || last.is_some() {
                 state.invalidate();
             }
@@ -236,10 +238,10 @@ impl CachedCampaign {
         Ok(())
     }
 
-    /// Whether it is time to look for rounds that were told of elsewhere. Says so once.
+    /// True if it is time to look for outcomes reported elsewhere. Returns true once.
     pub(super) fn is_to_look_elsewhere(&self, now: Millis) -> bool {
         let mut state = self.state();
-        // A clock that has gone back makes it look again, too.
+        // Also true if the clock has gone back.
         let is_due = !(0..LOOK_ELSEWHERE).contains(&(now - state.looked_elsewhere));
         if is_due {
             state.looked_elsewhere = now;
@@ -247,8 +249,8 @@ impl CachedCampaign {
         is_due
     }
 
-    /// Lets go of rounds that were told of elsewhere: whoever asks here and tells there would soon
-    /// have too many that wait.
+    /// Removes rounds that were reported elsewhere. Otherwise a client that requests rounds here
+    /// and reports there would soon exceed the limit of open rounds.
     pub(super) fn look_elsewhere(&self, store: &dyn Store) -> Result<(), StoreError> {
         let waiting = self.state().rounds.waiting();
         if waiting.is_empty() {
@@ -260,14 +262,14 @@ impl CachedCampaign {
         Ok(())
     }
 
-    /// Makes the planner again from the store.
+    /// Rebuilds the planner from the store.
     pub(super) fn rebuild(
         &self,
         planner: &mut RoundPlanner,
         store: &dyn Store,
     ) -> Result<(), StoreError> {
         if store.is_shared() {
-            // What others write belongs among what is written here: nobody writes meanwhile.
+            // No writes meanwhile, because the writes of others must be ordered among them.
             let _alone = self.reading.write().unwrap_or_else(PoisonError::into_inner);
             let created_at = self.state().row.created_at;
             if store.campaign(&self.id)?.is_none_or(|row| row.created_at != created_at) {
@@ -283,7 +285,7 @@ impl CachedCampaign {
             state.is_outdated.store(false, Ordering::Release);
             return Ok(());
         }
-        // What is corrected from here on makes it outdated again.
+        // Corrections from here on make it outdated again.
         self.is_outdated.store(false, Ordering::Release);
         let rebuilt = learnt(store, &self.id, &self.spec);
         let (learnt, _, last) = rebuilt.inspect_err(|_| self.state().invalidate())?;
@@ -291,7 +293,7 @@ impl CachedCampaign {
         let mut state = self.state();
         state.last = last;
         if state.learns_from_order {
-            // The store is written to in one order, and the memory follows in the same.
+            // Memory applies writes in the order of the store.
             state.rebuilt_from = learnt.version;
         } else {
             state.unseen.recount();
@@ -299,8 +301,7 @@ impl CachedCampaign {
         Ok(())
     }
 
-    /// Lets the planner learn what it has not, if it has nothing else to do: what waits for it must
-    /// not grow for ever.
+    /// Lets the planner learn pending data if it is idle, so that the pending data stays bounded.
     pub(super) fn relieve(&self, state: &mut State) {
         if state.unseen.outcomes.len() < MOST_UNSEEN {
             return;
@@ -328,14 +329,14 @@ impl CachedCampaign {
 }
 
 impl Unseen {
-    /// Everything is to be learnt from the counts.
+    /// Marks everything to be learned from the counts.
     fn recount(&mut self) {
         self.is_recount_due = true;
         self.outcomes = Vec::new();
     }
 }
 
-/// What a planner is to learn, taken out of the state.
+/// Takes the pending data for the planner out of the state.
 #[derive(Debug)]
 pub(super) struct Lesson {
     counts: Option<(Vec<u64>, Vec<u64>)>,
@@ -355,7 +356,7 @@ impl Lesson {
 }
 
 impl State {
-    /// Changes the memory as the store has changed.
+    /// Applies a committed change in memory.
     pub(super) fn apply_committed(&mut self, command: &Command, done: &Done) {
         match (command, done) {
             (Command::SetStatus(change), Done::StatusSet { version }) => {
@@ -379,31 +380,31 @@ impl State {
         }
     }
 
-    /// The store could not carry out a command, or would not.
+    /// The store rejected a command or could not carry it out.
     pub(super) fn rollback(&mut self, command: &Command) {
         if let Command::Ask(ask) = command {
             self.drop_split(&ask.rounds);
         }
     }
 
-    /// How many rounds were handed out or are about to be.
+    /// Number of rounds that were issued or are about to be.
     pub(super) fn handed_out(&self) -> u64 {
         self.standing.rounds + self.on_their_way
     }
 
-    /// The next round, as far as is known here.
+    /// The next round, as far as this process knows.
     pub(super) fn next_round(&self) -> u64 {
         self.last.as_ref().map_or(1, |last| last.rounds.end)
     }
 
-    /// What the planner has not learnt yet, for it to learn.
+    /// Pending data for the planner.
     pub(super) fn take_unseen(&mut self) -> Lesson {
         let mut unseen = std::mem::take(&mut self.unseen);
         unseen.outcomes.retain(|outcome| outcome.version > self.rebuilt_from);
         Lesson { counts: unseen.is_recount_due.then(|| counts(&self.standing)), unseen }
     }
 
-    /// Round ids, first those that were taken before and not used.
+    /// Round ids; those that were taken before and not used come first.
     pub(super) fn take_ids<E>(
         &mut self,
         count: u32,
@@ -421,12 +422,12 @@ impl State {
         lease((count - left) as u32).map(|more| spare.start..more.end)
     }
 
-    /// Counts rounds as handed out while their split is searched for.
+    /// Counts rounds as issued while their split is computed.
     pub(super) fn reserve(&mut self, rounds: &Range<u64>) {
         self.on_their_way += rounds.end - rounds.start;
     }
 
-    /// No split was found for these rounds: they can be handed out later.
+    /// No split was found for these rounds; they can be issued later.
     pub(super) fn give_back(&mut self, rounds: Range<u64>, is_shared: bool) {
         self.on_their_way -= rounds.end - rounds.start;
         if !is_shared {
@@ -435,8 +436,8 @@ impl State {
         }
     }
 
-    /// The split that the planner has decided. As long as nothing is learnt it is the same again,
-    /// and is kept once.
+    /// The split that the planner has decided. As long as nothing is learned it stays the same and
+    /// is stored once.
     pub(super) fn decided(
         &self,
         planner: &RoundPlanner,
@@ -467,22 +468,20 @@ impl State {
         }
     }
 
-    /// Takes up a split that is about to be handed out, for rounds that were
-    /// [reserved](Self::reserve).
+    /// Applies a split that is about to be issued, for rounds that were [reserved](Self::reserve).
     pub(super) fn keep(&mut self, split: &Arc<SplitRow>) {
         self.rounds.hand_out(split);
         self.last = Some(Arc::clone(split));
     }
 
-    /// The store could not keep a split: nobody was told of it, but the guards and the learner
-    /// were.
+    /// The store could not save a split: it was not issued, but the guards and the learner know it.
     pub(super) fn drop_split(&mut self, rounds: &Range<u64>) {
         self.invalidate();
         self.on_their_way -= rounds.end - rounds.start;
         self.rounds.rollback(rounds);
     }
 
-    /// The planner is to be made again from the store before it is asked next.
+    /// The planner must be rebuilt from the store before the next decision.
     pub(super) fn invalidate(&self) {
         self.is_outdated.store(true, Ordering::Release);
     }
@@ -495,7 +494,7 @@ impl State {
 
     fn told(&mut self, tell: &Tell, is_new: &[bool]) {
         let split = self.rounds.split(tell.round);
-        // What was spent on it is then known to the store alone.
+        // Only the store knows its spend then.
         if split.is_none() && self.learns_from_order && is_new.contains(&true) {
             self.invalidate();
         }
@@ -523,7 +522,7 @@ impl State {
     }
 }
 
-/// Whether numbers are the same to the last bit.
+/// True if numbers are bit-identical.
 fn are_same((these, those): (&[f64], &[f64])) -> bool {
     these.len() == those.len()
         && these.iter().zip(those).all(|(this, that)| this.to_bits() == that.to_bits())
@@ -538,7 +537,7 @@ fn observed(outcome: Outcome) -> Observed {
     }
 }
 
-/// Completions, and the sums of their rewards.
+/// Completions and their sums of rewards.
 fn counts(standing: &Standing) -> (Vec<u64>, Vec<u64>) {
     standing.tasks.iter().map(|count| (count.completions, count.reward_sum)).unzip()
 }
@@ -548,7 +547,7 @@ fn set_counts(planner: &mut RoundPlanner, standing: &Standing) -> Result<(), Cam
     Ok(planner.set_counts(&completions, &sums)?)
 }
 
-/// A planner that has learnt everything up to a version of the counts.
+/// A planner that has learned everything up to a version of the counts.
 #[derive(Debug)]
 struct Learnt {
     planner: RoundPlanner,
@@ -557,13 +556,13 @@ struct Learnt {
 
 fn damaged(campaign: &str, error: &CampaignError) -> StoreError {
     StoreError {
-        what: format!("campaign {campaign}: what is stored does not fit: {error}"),
+        what: format!("campaign {campaign}: the stored data is inconsistent: {error}"),
         is_fatal: false,
     }
 }
 
-/// What a campaign has learnt, from the store: counts where these are all that matters, everything
-/// that happened where not.
+/// Lets a planner learn a campaign from the store: from the counts if they suffice, otherwise from
+/// all events.
 fn learnt(
     store: &dyn Store,
     id: &str,
@@ -575,7 +574,7 @@ fn learnt(
     if spec.learner.is_count_based() {
         set_counts(&mut planner, &standing).map_err(|error| damaged(id, &error))?;
     }
-    // The guards compare with what each task had when it was last there.
+    // The guards compare with the last split in which each task was available.
     let has_all = last.as_ref().is_none_or(|last| last.split.available.is_none());
     if !spec.learner.is_count_based() || (!spec.guards.is_empty() && !has_all) {
         version = replay(store, id, spec, &mut planner)?;
@@ -585,12 +584,12 @@ fn learnt(
     Ok((Learnt { planner, version }, standing, last))
 }
 
-/// Lets everything happen again; what was corrected as if it had been told so.
+/// Replays all events; corrected outcomes count as corrected.
 ///
-/// A split was decided before it was written, so what was written in between came after the
-/// decision: the number of outcomes that the split knew of says where it belongs.
+/// A split was decided before it was written, so writes in between came after the decision. The
+/// number of outcomes that the split knew determines its position.
 ///
-/// Returns the version of the counts that it has come to.
+/// Returns the version of the counts that it reached.
 fn replay(
     store: &dyn Store,
     id: &str,
@@ -611,7 +610,7 @@ fn replay(
         Ok(())
     })?;
     let mut decided = splits.values().peekable();
-    // Rounds that were compacted are older than all events.
+    // Compacted rounds are older than all events.
     let mut version = store.checkpoint(id)?.map_or(0, |checkpoint| checkpoint.version);
     let learns = !spec.learner.is_count_based();
     each_event(store, id, page, |event| {
@@ -642,7 +641,7 @@ fn replay(
     Ok(version)
 }
 
-/// A round was handed out like this.
+/// Replays a round.
 fn replay_round(planner: &mut RoundPlanner, row: &SplitRow) -> Result<(), CampaignError> {
     planner.replay_round(
         row.rounds.start,

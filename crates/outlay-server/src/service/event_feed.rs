@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use super::campaign_cache::CachedCampaign;
 use super::{CampaignService, views};
+use crate::api::EventEntry;
 use crate::error::ApiError;
-use crate::shapes::EventEntry;
 
-/// Tasks of all events of a page: a stream holds one page at a time.
+/// Tasks of all events of a page; a stream holds one page at a time.
 const PAGE_TASKS: usize = 2000;
 const PAGE: usize = 100;
-/// Bytes of an event for each of its tasks, about.
+/// Approximate size of an event per task, in bytes.
 const TASK_BYTES: usize = 100;
 
 /// A position among the events of a campaign.
@@ -19,39 +19,38 @@ const TASK_BYTES: usize = 100;
 pub struct EventFeed {
     cached: Arc<CachedCampaign>,
     after: u64,
-    /// Where the page before ended, if it was full: others may lie between `after` and here.
+    /// End of the previous page, if it was full: others may lie between `after` and here.
     read_up_to: u64,
     is_shared: bool,
     changes: tokio::sync::watch::Receiver<u64>,
 }
 
 impl EventFeed {
-    /// Goes on after this event.
+    /// Continues after this event.
     pub fn advance(&mut self, seq: u64) {
         self.after = self.after.max(seq);
     }
 
-    /// Whether other processes write to the campaign: an event may then appear after one with a
+    /// True if other processes write to the campaign: an event may then appear after one with a
     /// higher number.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.is_shared
     }
 
-    /// How large a page is, about.
+    /// Approximate size of a page.
     #[must_use]
     pub fn page_bytes(&self) -> usize {
         self.page() * self.cached.spec.problem.tasks().len() * TASK_BYTES
     }
 
-    /// Whether the page before was the last one so far.
+    /// True if the previous page was the last one so far.
     #[must_use]
     pub fn is_at_end(&self) -> bool {
         self.read_up_to == 0
     }
 
-    /// Waits until something is written here since events were read last, but not longer than
-    /// `time`.
+    /// Waits for a write by this process since the last read, for at most `time`.
     pub async fn wait(&mut self, time: Duration) {
         tokio::time::timeout(time, self.changes.changed()).await.ok();
     }

@@ -31,7 +31,8 @@ impl KeyLocks {
             let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(locks.entry(name.clone()).or_default())
         };
-        // Made first: if this future is dropped while it waits, the entry is removed all the same.
+        // Created first, so that the entry is removed even if this future is dropped while it
+        // waits.
         let mut guard = KeyGuard { owner: Arc::clone(self), name, guard: None };
         guard.guard = Some(lock.lock_owned().await);
         guard
@@ -42,7 +43,7 @@ impl Drop for KeyGuard {
     fn drop(&mut self) {
         let mut locks = self.owner.locks.lock().unwrap_or_else(PoisonError::into_inner);
         drop(self.guard.take());
-        // One reference is the map's; each holder and each waiter has another.
+        // One reference belongs to the map; each holder and each waiter has another.
         if locks.get(&self.name).is_some_and(|lock| Arc::strong_count(lock) == 1) {
             locks.remove(&self.name);
         }

@@ -1,4 +1,4 @@
-//! What the service counts, for the metrics.
+//! Counters of the service.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::write_queue::Answer;
 use crate::store::{Command, Done, Refusal};
 
-/// How often a number was at most each bound; the last bucket has none.
+/// A histogram; the last bucket has no bound.
 #[derive(Debug)]
 pub(super) struct Buckets<const N: usize> {
     bounds: [f64; N],
@@ -43,11 +43,11 @@ impl<const N: usize> Buckets<N> {
     }
 }
 
-/// How often a number was how large.
+/// A histogram of numbers.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Histogram {
-    /// A bound, and how many numbers were at most that and above the bound before; the last bound
-    /// is infinite.
+    /// A bound, and the number of values up to it and above the previous bound; the last bound is
+    /// infinite.
     pub buckets: Vec<(f64, u64)>,
     /// Their sum.
     pub sum: f64,
@@ -106,7 +106,7 @@ impl Counters {
         }
     }
 
-    /// How many campaigns there are, of those that were there at the start and those begun since.
+    /// Number of campaigns: those at the start and those created since.
     pub(super) fn campaigns(&self, at_start: u64) -> u64 {
         let begun = self.campaigns.load(Ordering::Relaxed);
         (at_start + begun).saturating_sub(self.deleted.load(Ordering::Relaxed))
@@ -136,46 +136,46 @@ fn add(counter: &AtomicU64, more: u64) {
     counter.fetch_add(more, Ordering::Relaxed);
 }
 
-/// What the service has done since it was opened, and how it stands.
+/// Activity of the service since it was opened, and its present state.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ServiceMetrics {
-    /// How long commits took.
+    /// Duration of commits.
     pub commit_seconds: Histogram,
-    /// How many commands they had.
+    /// Number of commands per commit.
     pub batch_commands: Histogram,
-    /// Jobs that wait for the store.
+    /// Jobs waiting for the store.
     pub queue_depth: u64,
-    /// Rounds handed out.
+    /// Rounds issued.
     pub rounds: u64,
-    /// Outcomes taken.
+    /// Outcomes accepted.
     pub outcomes: u64,
-    /// Outcomes that had come before.
+    /// Outcomes that repeated an earlier one.
     pub duplicates: u64,
-    /// Outcomes that came after their round had expired.
+    /// Outcomes that arrived after their round had expired.
     pub late: u64,
-    /// Reports refused because something else was told before.
+    /// Reports rejected because they contradicted an earlier outcome.
     pub conflicts: u64,
     /// Batches that the store could not write.
     pub store_failures: u64,
-    /// Jobs refused because too many waited for the store.
+    /// Jobs rejected because the queue of the store was full.
     pub queue_full: u64,
-    /// Requests that were not answered because no split was found in time.
+    /// Requests that failed because no split was found in time.
     pub unsolved: u64,
     /// Campaigns in memory.
     pub campaigns: Vec<CampaignMetrics>,
 }
 
-/// How a campaign stands.
+/// Metrics of a campaign.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CampaignMetrics {
     /// Its id.
     pub id: String,
-    /// Rounds that wait for something and have not expired.
+    /// Open rounds that have not expired.
     pub open_rounds: u64,
-    /// Successes told.
+    /// Reported successes.
     pub completions: u64,
-    /// Successes that the curves expected of the outcomes told.
+    /// Successes that the curves predict for the reported outcomes.
     pub expected_completions: f64,
-    /// Milliseconds since the counts were read, where other processes may count too; 0 elsewhere.
+    /// Milliseconds since the counts were read, if other processes also write; otherwise 0.
     pub stats_age_ms: u64,
 }

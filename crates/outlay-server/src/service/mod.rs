@@ -1,8 +1,8 @@
-//! The service: where rounds are asked for and outcomes told. It knows every campaign, has everything
-//! written before it answers, and changes its own memory only after the store has.
+//! The campaign service, which issues rounds and accepts outcomes. It writes everything to the
+//! store before it answers, and changes its memory only after the store.
 //!
-//! Whoever waits for it may stop waiting at any time: what was on its way to the store gets there,
-//! and the memory follows.
+//! Callers may stop waiting at any time: commands that were sent to the store are carried out and
+//! applied in memory.
 
 mod ask;
 pub(crate) mod background;
@@ -34,10 +34,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::sync::Semaphore;
 
+use crate::api::{CampaignChange, CampaignState, NewCampaign};
 use crate::clock::Clock;
 use crate::error::{ApiError, ErrorCode};
 use crate::limits::Limits;
-use crate::shapes::{CampaignChange, CampaignState, NewCampaign};
 use crate::store::{
     self, CampaignRow, Command, Deletion, Done, Millis, Refusal, StatusChange, Store, StoreError,
     TokenRevocation, TokenRow, TokenUse,
@@ -51,7 +51,7 @@ use solvers::{Lane, QUICK_TASKS, Solvers, WhenAbandoned};
 use spec::CampaignSpec;
 use write_queue::{Answer, GroupCommit, WriteError};
 
-/// Where requests are dealt with. Cheap to clone: all clones are the same service.
+/// Handles requests. Cheap to clone: all clones share one service.
 #[derive(Debug, Clone)]
 pub struct CampaignService {
     shared: Arc<Shared>,
@@ -67,7 +67,8 @@ struct Shared {
     key_locks: Arc<KeyLocks>,
     solvers: Solvers,
     background: Background,
-    /// Campaigns that are read from the store at the same time: each may take a processor a while.
+    /// Campaigns that are read from the store at the same time; each may take a processor for a
+    /// while.
     loads: Semaphore,
     campaigns: RwLock<HashMap<String, Arc<CachedCampaign>>>,
     /// Campaigns that were in the store at the start.
@@ -116,13 +117,13 @@ impl CampaignService {
         })
     }
 
-    /// How much it takes on.
+    /// The limits.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.shared.limits
     }
 
-    /// Where everything is kept.
+    /// The store.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.shared.store
@@ -133,7 +134,7 @@ impl CampaignService {
         &self.shared.background
     }
 
-    /// What it tells the time by.
+    /// The clock.
     #[must_use]
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.shared.clock
@@ -143,11 +144,10 @@ impl CampaignService {
         self.shared.clock.now()
     }
 
-    /// Begins a campaign. The same request again is answered like the first one; `true` for the
-    /// first.
+    /// Creates a campaign. Repeating the request gives the same answer; `true` for the first one.
     ///
     /// # Errors
-    /// If the request does not hold together, or the id is taken by another campaign.
+    /// If the request is invalid, or the id belongs to another campaign.
     pub async fn create(
         &self,
         id: &str,
@@ -160,7 +160,7 @@ impl CampaignService {
             && self.read(id, |store, id| store.campaign(&id)).await?.is_none()
         {
             let detail = format!(
-                "there are {} campaigns already, as many as the service takes",
+                "there are {} campaigns already, which is the limit",
                 self.limits().campaigns
             );
             return Err(ApiError::new(ErrorCode::TooLarge, detail)
@@ -177,21 +177,24 @@ impl CampaignService {
         let is_new = match self.apply(Command::Create(new), None).await? {
             Ok(Done::Created) => true,
             Ok(_) => false,
-            // The same may be said in other words: keys in another order, what is usual spelt out.
+            // The same request may be written differently: keys in another order, or defaults given
+            // explicitly.
             Err(Refusal::OtherCampaign) if self.cached(id).await?.spec == spec => false,
             Err(Refusal::OtherCampaign) => {
                 let refused = ApiError::new(
                     ErrorCode::CampaignExists,
-                    format!("campaign {id} is there, with another problem, learner or settings"),
+                    format!("campaign {id} exists with a different problem, learner or settings"),
                 );
-                return Err(refused.hint("take another id; what a campaign is about never changes"));
+                return Err(
+                    refused.hint("choose another id; the settings of a campaign cannot be changed")
+                );
             }
             Err(refusal) => return Err(unexpected(&refusal)),
         };
         Ok((self.campaign(id).await?, is_new))
     }
 
-    /// Builds the campaign that is asked for, to see whether it can be.
+    /// Builds the requested campaign, to validate it.
     async fn check_request(
         &self,
         request: NewCampaign,
@@ -204,10 +207,10 @@ impl CampaignService {
         solvers.run(lane, solvers.deadline(), WhenAbandoned::Finish, check).await?
     }
 
-    /// Pauses a campaign, opens it again or closes it for good, if its version is still `version`.
+    /// Pauses, reopens or closes a campaign, if its version is still `version`.
     ///
     /// # Errors
-    /// If there is none of this id, the version has moved, or the campaign is closed.
+    /// If there is no campaign with this id, the version has changed, or the campaign is closed.
     pub async fn set_status(
         &self,
         id: &str,
@@ -230,17 +233,18 @@ impl CampaignService {
             Err(Refusal::Closed) => {
                 let detail = format!("campaign {id} is closed, which is final");
                 Err(ApiError::new(ErrorCode::CampaignClosed, detail)
-                    .hint("begin a new campaign; to stop for a while, pause it"))
+                    .hint("create a new campaign; to stop for a while, use the status paused"))
             }
             Err(refusal) => Err(unexpected(&refusal)),
         }
     }
 
-    /// Deletes a campaign for good, if its version is still `version`: its rounds and outcomes are
-    /// removed and its id is free. A campaign that is not closed needs `force`.
+    /// Deletes a campaign permanently, if its version is still `version`: its rounds and outcomes
+    /// are removed and its id is free. A campaign that is not closed needs `force`.
     ///
     /// # Errors
-    /// If there is none of this id, the version has moved, or the campaign is not closed.
+    /// If there is no campaign with this id, the version has changed, or the campaign is not
+    /// closed.
     pub async fn delete(
         &self,
         id: &str,
@@ -258,7 +262,7 @@ impl CampaignService {
         };
         match self.apply(Command::Delete(deletion), Some(&cached)).await? {
             Ok(Done::Deleted { rounds, outcomes }) => {
-                // Where the store is written to at once, the memory may not have followed.
+                // If the store is written to directly, memory may not have been updated yet.
                 let gone = Arc::clone(&cached);
                 self.read(id, move |store, _| {
                     gone.set_deleted(store);
@@ -270,9 +274,10 @@ impl CampaignService {
                 tracing::info!(campaign = id, token, rounds, outcomes, "campaign deleted");
                 Ok(())
             }
-            Ok(done) => {
-                Err(ApiError::new(ErrorCode::Internal, format!("the store answered {done:?}")))
-            }
+            Ok(done) => Err(ApiError::new(
+                ErrorCode::Internal,
+                format!("unexpected result of the store: {done:?}"),
+            )),
             Err(Refusal::OtherVersion { version: now }) => Err(version_moved(id, now, version)),
             Err(Refusal::NotClosed) => {
                 let detail = format!("campaign {id} is not closed");
@@ -284,10 +289,10 @@ impl CampaignService {
         }
     }
 
-    /// Makes a token known.
+    /// Adds a token.
     ///
     /// # Errors
-    /// If one of the same id is.
+    /// If a token with this id exists.
     pub async fn add_token(&self, token: TokenRow) -> Result<(), ApiError> {
         self.apply(Command::AddToken(token), None)
             .await?
@@ -295,10 +300,10 @@ impl CampaignService {
             .map_err(|refusal| unexpected(&refusal))
     }
 
-    /// Makes a token useless.
+    /// Revokes a token.
     ///
     /// # Errors
-    /// If there is none of this id.
+    /// If there is no token with this id.
     pub async fn revoke_token(&self, id: &str) -> Result<(), ApiError> {
         let revocation = TokenRevocation { id: id.to_owned(), at: self.now() };
         let revoked = self.apply(Command::RevokeToken(revocation), None).await?;
@@ -307,14 +312,13 @@ impl CampaignService {
             .map_err(|_| ApiError::new(ErrorCode::NoRoute, format!("there is no token {id}")))
     }
 
-    /// Notes that a token was used. Nobody waits for it, and where the store is too busy it is left
-    /// out.
+    /// Records the use of a token in the background; skipped if the store is busy.
     pub fn note_use(&self, id: &str) {
         let used = TokenUse { id: id.to_owned(), at: self.now() };
         drop(self.shared.queue.send(vec![Command::UseToken(used)], None));
     }
 
-    /// What it has done, and how it stands.
+    /// Metrics of the service.
     #[must_use]
     pub fn metrics(&self) -> ServiceMetrics {
         let (now, is_shared) = (self.now(), self.store().is_shared());
@@ -330,18 +334,17 @@ impl CampaignService {
         }
     }
 
-    /// What went wrong for good, if something did: the process must end, and another one start from
+    /// The fatal error of the store, if there was one: the process must end and start again from
     /// the store.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         self.shared.queue.failure()
     }
 
-    /// Takes nothing more, and waits until everything that was taken is written and the store is
-    /// tidy.
+    /// Accepts no more work, and waits until all accepted work is written and the store is closed.
     ///
     /// # Errors
-    /// If the store cannot be closed. What was acknowledged is safe all the same.
+    /// If the store cannot be closed. Acknowledged data is safe nevertheless.
     pub async fn drain(&self) -> Result<(), StoreError> {
         let service = self.clone();
         let closed = tokio::task::spawn_blocking(move || {
@@ -362,7 +365,7 @@ impl CampaignService {
         campaigns.get(id).filter(|cached| !cached.is_deleted()).map(Arc::clone)
     }
 
-    /// The campaign in memory, from the store if it is not there yet.
+    /// The campaign in memory; read from the store if necessary.
     async fn cached(&self, id: &str) -> Result<Arc<CachedCampaign>, ApiError> {
         if let Some(cached) = self.in_memory(id) {
             return Ok(cached);
@@ -391,7 +394,7 @@ impl CampaignService {
         Ok(Arc::clone(known))
     }
 
-    /// Lets go of a campaign that was deleted.
+    /// Drops a deleted campaign from memory.
     fn evict(&self, cached: &Arc<CachedCampaign>) {
         let mut campaigns = self.shared.campaigns.write().unwrap_or_else(PoisonError::into_inner);
         if campaigns.get(&cached.id).is_some_and(|known| Arc::ptr_eq(known, cached)) {
@@ -399,7 +402,7 @@ impl CampaignService {
         }
     }
 
-    /// The campaign with counts that are recent enough.
+    /// The campaign, with sufficiently recent counts.
     async fn fresh(&self, id: &str) -> Result<Arc<CachedCampaign>, ApiError> {
         let cached = self.cached(id).await?;
         if self.store().is_shared() && !cached.is_outdated() {
@@ -417,13 +420,13 @@ impl CampaignService {
         }
         if cached.is_deleted() {
             self.evict(&cached);
-            // There may be another campaign of this id by now.
+            // There may be another campaign with this id by now.
             return self.cached(id).await;
         }
         Ok(cached)
     }
 
-    /// Lets go of rounds that were told of at another process.
+    /// Removes open rounds that were reported to another process.
     async fn look_elsewhere(&self, cached: &Arc<CachedCampaign>) -> Result<(), ApiError> {
         let (again, now) = (Arc::clone(cached), self.now());
         if !self.store().is_shared() || !cached.is_to_look_elsewhere(now) {
@@ -432,7 +435,7 @@ impl CampaignService {
         self.read(&cached.id, move |store, _| again.look_elsewhere(store)).await
     }
 
-    /// Reads from the store, off the threads that answer requests.
+    /// Reads from the store, on a thread for blocking work.
     async fn read<T: Send + 'static>(
         &self,
         id: &str,
@@ -464,8 +467,8 @@ impl CampaignService {
         Ok(answers)
     }
 
-    /// Another process may have deleted the campaign: then the store has refused, and the next
-    /// request looks for it again.
+    /// If another process has deleted the campaign, the store has rejected the command, and the
+    /// next request looks the campaign up again.
     async fn notice_deletion(
         &self,
         cached: Option<&Arc<CachedCampaign>>,
@@ -486,7 +489,7 @@ impl CampaignService {
 
 fn load(store: &dyn Store, row: CampaignRow, now: Millis) -> Result<CachedCampaign, StoreError> {
     let damaged = |what: String| StoreError {
-        what: format!("campaign {}: what is stored cannot be read: {what}", row.id),
+        what: format!("campaign {}: the stored data cannot be read: {what}", row.id),
         is_fatal: false,
     };
     let request: NewCampaign =
@@ -510,7 +513,8 @@ fn count_campaigns(store: &dyn Store) -> Result<u64, StoreError> {
 
 pub(crate) fn check_id(id: &str) -> Result<(), ApiError> {
     let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    // Clients resolve `.` and `..` before they ask: such campaigns could never be reached.
+    // Clients resolve `.` and `..` before they send a request, so such campaigns could not be
+    // reached.
     if id.is_empty() || id.len() > MOST_ID_BYTES || !id.bytes().all(is_good) || id.starts_with('.')
     {
         let detail = format!(
@@ -524,23 +528,26 @@ pub(crate) fn check_id(id: &str) -> Result<(), ApiError> {
 fn no_campaign(id: &str) -> ApiError {
     let shown: String = id.chars().take(60).flat_map(char::escape_debug).collect();
     ApiError::new(ErrorCode::NoCampaign, format!("there is no campaign {shown}"))
-        .hint("make it with PUT /v1/campaigns/{id}")
+        .hint("create it with PUT /v1/campaigns/{id}")
 }
 
 fn version_moved(id: &str, now: u64, version: u64) -> ApiError {
-    let detail = format!("campaign {id} has version {now} by now, not {version}");
-    ApiError::new(ErrorCode::VersionMoved, detail).hint("read the campaign again and decide again")
+    let detail = format!("campaign {id} has version {now} now, not {version}");
+    ApiError::new(ErrorCode::VersionMoved, detail)
+        .hint("read the campaign again, then repeat the change")
 }
 
 /// The answer to a single command.
 fn only(mut answers: Vec<Answer>) -> Result<Answer, ApiError> {
-    answers.pop().ok_or_else(|| ApiError::new(ErrorCode::Internal, "the store gave no answer"))
+    answers.pop().ok_or_else(|| ApiError::new(ErrorCode::Internal, "the store returned no result"))
 }
 
 fn not_written(trouble: &WriteError) -> ApiError {
     match trouble {
-        WriteError::Full => ApiError::new(ErrorCode::Busy, "too many requests wait for the store")
-            .hint("try again in a second"),
+        WriteError::Full => {
+            ApiError::new(ErrorCode::Busy, "too many requests are waiting for the store")
+                .hint("try again in a second")
+        }
         WriteError::Store(error) => busy(error),
     }
 }
@@ -550,10 +557,13 @@ fn busy(error: &StoreError) -> ApiError {
         .hint("try again in a second; nothing that was acknowledged is lost")
 }
 
-/// A refusal that no request should ever bring about.
+/// A rejection that no request should cause.
 fn unexpected(refusal: &Refusal) -> ApiError {
     match refusal {
         Refusal::NoCampaign => ApiError::new(ErrorCode::NoCampaign, "there is no such campaign"),
-        refusal => ApiError::new(ErrorCode::Internal, format!("the store refused: {refusal:?}")),
+        refusal => ApiError::new(
+            ErrorCode::Internal,
+            format!("the store rejected the command: {refusal:?}"),
+        ),
     }
 }

@@ -1,6 +1,6 @@
-//! Rounds in memory: those that wait for something, with their splits, and a few splits beside that
-//! were needed lately. Everything else is in the store, so that memory grows with what waits and
-//! not with what has been.
+//! Rounds in memory: open rounds with their splits, and a few other splits that were needed lately.
+//! Everything else is in the store, so memory grows with the number of open rounds and not with all
+//! rounds.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ops::Range;
@@ -8,59 +8,59 @@ use std::sync::Arc;
 
 use crate::store::{Millis, SplitRow};
 
-/// Splits of rounds that wait; of more of them the oldest are read from the store.
+/// Largest number of splits of open rounds in memory; older ones are read from the store.
 const MOST_SPLITS: usize = 20_000;
-/// Numbers in them: a split of 10,000 tasks is large.
+/// Largest number of spends in them: a split of 10,000 tasks is large.
 const MOST_SPLIT_NUMBERS: usize = 4_000_000;
-/// Splits of which no round waits, kept for whoever sends something again.
+/// Splits without open rounds that are kept for repeated reports.
 const MOST_IDLE: usize = 64;
-/// Numbers in them.
+/// Largest number of spends in them.
 const MOST_IDLE_NUMBERS: usize = 100_000;
 
-/// What is known of a campaign's rounds without asking the store.
+/// Rounds of a campaign that are known without reading the store.
 #[derive(Debug, Default)]
 pub(super) struct OpenRounds {
-    /// When rounds that wait expire.
+    /// Expiry times of open rounds.
     expires: HashMap<u64, Millis>,
     order: BTreeSet<(Millis, u64)>,
     /// By the first of their rounds.
     splits: BTreeMap<u64, Held>,
-    /// The first rounds of splits of which no round waits, the latest last. They may be gone, or
-    /// wait again.
+    /// The first rounds of splits without open rounds, the latest last. They may be gone, or open
+    /// again.
     idle: VecDeque<u64>,
-    /// One past the highest round that has waited.
+    /// One past the highest round that was open.
     past: u64,
-    /// When rounds expired last, and `past` at that time.
+    /// Time of the last expiry, and `past` at that time.
     expired: Option<(Millis, u64)>,
 }
 
-/// A split, and how many of its rounds wait.
+/// A split, and the number of its open rounds.
 #[derive(Debug)]
 struct Held {
     row: Arc<SplitRow>,
     waiting: usize,
 }
 
-/// How many splits of so many tasks may be kept.
+/// Number of splits with this many tasks that may be kept.
 fn most(splits: usize, numbers: usize, row: &SplitRow) -> usize {
     splits.min(numbers / (3 * row.split.spend.len().max(1))).max(1)
 }
 
 impl OpenRounds {
-    /// Rounds that wait, as the store has them.
+    /// Open rounds, as the store has them.
     pub(super) fn new(waiting: impl IntoIterator<Item = (u64, Millis)>) -> Self {
         let mut rounds = Self::default();
         waiting.into_iter().for_each(|(round, expires_at)| rounds.wait(round, expires_at));
         rounds
     }
 
-    /// Takes up rounds that are handed out: all of them wait.
+    /// Adds issued rounds; all of them are open.
     pub(super) fn hand_out(&mut self, row: &Arc<SplitRow>) {
         row.rounds.clone().for_each(|round| self.wait(round, row.expires_at));
         self.remember(row);
     }
 
-    /// Rounds that were not handed out after all.
+    /// Removes rounds that were not issued after all.
     pub(super) fn rollback(&mut self, rounds: &Range<u64>) {
         for round in rounds.clone() {
             self.stop_waiting(round);
@@ -68,14 +68,14 @@ impl OpenRounds {
         self.splits.remove(&rounds.start);
     }
 
-    /// Everything was told of a round.
+    /// Removes a completely reported round.
     pub(super) fn complete(&mut self, round: u64) {
         if self.stop_waiting(round) {
             self.release(round);
         }
     }
 
-    /// The time to show a round at. Rounds that have expired do not wait again if the clock goes
+    /// The time at which to show a round. Expired rounds do not become open again if the clock goes
     /// back.
     pub(super) fn time_of(&self, round: u64, now: Millis) -> Millis {
         match self.expired {
@@ -84,7 +84,7 @@ impl OpenRounds {
         }
     }
 
-    /// How many wait, without those that have expired.
+    /// Number of open rounds, without expired ones.
     pub(super) fn count_waiting(&mut self, now: Millis) -> usize {
         while let Some(&(expires_at, round)) = self.order.first() {
             if expires_at > now {
@@ -96,18 +96,18 @@ impl OpenRounds {
         self.order.len()
     }
 
-    /// Those that wait.
+    /// The open rounds.
     pub(super) fn waiting(&self) -> Vec<u64> {
         self.expires.keys().copied().collect()
     }
 
-    /// The split of a round, if it is here.
+    /// The split of a round, if it is in memory.
     pub(super) fn split(&self, round: u64) -> Option<Arc<SplitRow>> {
         let (_, held) = self.splits.range(..=round).next_back()?;
         held.row.rounds.contains(&round).then(|| Arc::clone(&held.row))
     }
 
-    /// Keeps a split at hand.
+    /// Keeps a split in memory.
     pub(super) fn remember(&mut self, row: &Arc<SplitRow>) {
         while self.splits.len() >= most(MOST_SPLITS, MOST_SPLIT_NUMBERS, row) {
             self.splits.pop_first();
@@ -125,13 +125,13 @@ impl OpenRounds {
         self.past = self.past.max(round.saturating_add(1));
     }
 
-    /// Whether it did wait.
+    /// Returns whether the round was open.
     fn stop_waiting(&mut self, round: u64) -> bool {
         let expires_at = self.expires.remove(&round);
         expires_at.is_some_and(|expires_at| self.order.remove(&(expires_at, round)))
     }
 
-    /// One round fewer of its split waits.
+    /// Removes one open round from its split.
     fn release(&mut self, round: u64) {
         let Some((_, held)) = self.splits.range_mut(..=round).next_back() else { return };
         if !held.row.rounds.contains(&round) {
@@ -144,7 +144,7 @@ impl OpenRounds {
         }
     }
 
-    /// No round of a split waits any more: it is kept for a while, and the oldest of those goes.
+    /// A split without open rounds is kept for a while; the oldest such split is removed.
     fn set_aside(&mut self, row: &SplitRow) {
         self.idle.push_back(row.rounds.start);
         while self.idle.len() > most(MOST_IDLE, MOST_IDLE_NUMBERS, row) {

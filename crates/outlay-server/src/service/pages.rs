@@ -1,4 +1,4 @@
-//! Lists, a page at a time, and curves to draw.
+//! Pages of lists, and points of curves.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,30 +9,30 @@ use serde::Deserialize;
 
 use super::campaign_cache::CachedCampaign;
 use super::{CampaignService, views};
-use crate::error::{ApiError, ErrorCode};
-use crate::shapes::{
+use crate::api::{
     CampaignList, CampaignSummary, CurveList, EventList, NewCampaign, RoundList, TaskCurve,
 };
+use crate::error::{ApiError, ErrorCode};
 use crate::store::{Store, StoreError};
 
 /// Points of a curve.
 const MOST_POINTS: usize = 1001;
-/// Campaigns read at once: each has a problem with it, which may be large.
+/// Campaigns read at once; each contains a problem, which may be large.
 const CAMPAIGNS_AT_ONCE: usize = 20;
 
-/// Which part of the curves of a campaign is asked for.
+/// The requested part of the curves of a campaign.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CurvePart {
     /// Points of each curve.
     pub points: usize,
     /// Only the curve of the task with this name.
     pub task: Option<String>,
-    /// The largest spend; the budget if none, or if it is more.
+    /// The largest spend; the budget if absent or larger than the budget.
     pub up_to: Option<f64>,
 }
 
 impl CurvePart {
-    /// The places of the tasks asked for, and the largest spend.
+    /// Indices of the requested tasks, and the largest spend.
     fn of(&self, problem: &Problem) -> Result<(Range<usize>, f64), ApiError> {
         let place = |name: &String| problem.tasks().iter().position(|task| task.name() == name);
         let tasks = match self.task.as_ref().map(place) {
@@ -51,7 +51,7 @@ impl CurvePart {
     }
 }
 
-/// What is shown of campaigns in a list.
+/// Entry of a campaign in a list.
 fn summaries(
     store: &dyn Store,
     mut after: Option<String>,
@@ -75,7 +75,7 @@ fn summaries(
     }
 }
 
-/// The learner that a request names; its problem is passed over.
+/// The learner that a request names; its problem is skipped.
 fn learner(spec: &str) -> String {
     #[derive(Deserialize)]
     struct Named {
@@ -85,8 +85,8 @@ fn learner(spec: &str) -> String {
     named.unwrap_or_else(|| LearnerSpec::default().to_string())
 }
 
-/// One entry more was read than a page has: whether there is one says whether there is another
-/// page. Then the last of this one.
+/// One more entry is read than a page has: if it exists, there is another page, which starts after
+/// the last entry of this one.
 fn last_before_more<T>(page: &mut Vec<T>, limit: usize) -> Option<&T> {
     let has_more = page.len() > limit;
     page.truncate(limit);
@@ -94,7 +94,7 @@ fn last_before_more<T>(page: &mut Vec<T>, limit: usize) -> Option<&T> {
 }
 
 impl CampaignService {
-    /// Campaigns in the order of their ids, those after `after`.
+    /// Campaigns in the order of their ids, after `after`.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -110,7 +110,7 @@ impl CampaignService {
         Ok(CampaignList { campaigns, next })
     }
 
-    /// Rounds in order, those after `after`.
+    /// Rounds in order, after `after`.
     ///
     /// # Errors
     /// If there is no such campaign.
@@ -131,7 +131,7 @@ impl CampaignService {
         self.read(id, page).await
     }
 
-    /// What happened, in order, after `after`.
+    /// Events in order, after `after`.
     ///
     /// # Errors
     /// If there is no such campaign.
@@ -147,7 +147,7 @@ impl CampaignService {
         self.read(id, page).await
     }
 
-    /// The curves as points at equal distances, from nothing to the largest spend.
+    /// The curves at equidistant points, from 0 to the largest spend.
     ///
     /// # Errors
     /// If there is no such campaign or task, or the largest spend is out of range.
@@ -171,7 +171,7 @@ impl CampaignService {
         drawn.map_err(|error| ApiError::new(ErrorCode::Internal, error.to_string()))
     }
 
-    /// What a campaign was asked for with.
+    /// The request that created a campaign.
     ///
     /// # Errors
     /// If there is no such campaign.
@@ -186,12 +186,12 @@ impl CampaignService {
         limit.clamp(1, self.limits().page)
     }
 
-    /// Entries of a page that name every task of a campaign.
+    /// Number of entries on a page whose entries contain every task of a campaign.
     fn page_of(&self, cached: &CachedCampaign, limit: usize) -> usize {
         self.share(cached, self.page(limit)).max(1)
     }
 
-    /// So many, or as many as each task of a campaign can have in one answer.
+    /// The given number, or as many as each task of a campaign can have in one response.
     fn share(&self, cached: &CachedCampaign, wanted: usize) -> usize {
         wanted.min(self.limits().page_tasks / cached.spec.problem.tasks().len().max(1))
     }

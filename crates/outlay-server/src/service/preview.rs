@@ -1,4 +1,4 @@
-//! A campaign as it stands, with the split that it would hand out next.
+//! The state of a campaign with its next split.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,16 +13,16 @@ use super::campaign_cache::CachedCampaign;
 use super::solvers::{Lane, Solvers, WhenAbandoned};
 use super::views::{self, CampaignTag, Snapshot};
 use super::{CampaignService, busy};
+use crate::api::CampaignState;
 use crate::error::{ApiError, ErrorCode};
 use crate::limits::Limits;
-use crate::shapes::CampaignState;
 
 impl CampaignService {
-    /// What a client compares to see whether a campaign has changed; none where others write as
-    /// well and the store must be looked at.
+    /// The version that a client compares to see whether a campaign has changed; none if others
+    /// also write and the store must be read.
     ///
     /// # Errors
-    /// If there is none of this id.
+    /// If there is no campaign with this id.
     pub async fn campaign_tag(&self, id: &str) -> Result<Option<CampaignTag>, ApiError> {
         let cached = self.fresh(id).await?;
         self.look_elsewhere(&cached).await?;
@@ -31,18 +31,18 @@ impl CampaignService {
         Ok(is_known.then_some(tag))
     }
 
-    /// How often the status of a campaign has changed.
+    /// Number of changes of the status of a campaign.
     ///
     /// # Errors
-    /// If there is none of this id.
+    /// If there is no campaign with this id.
     pub async fn version(&self, id: &str) -> Result<u64, ApiError> {
         Ok(self.fresh(id).await?.state().row.version)
     }
 
-    /// A campaign as it stands. The split is searched for once, until something changes.
+    /// The state of a campaign. The split is computed once, until something changes.
     ///
     /// # Errors
-    /// If there is none of this id, or no split was found in time.
+    /// If there is no campaign with this id, or no split was found in time.
     pub async fn campaign(&self, id: &str) -> Result<Arc<CampaignState>, ApiError> {
         let cached = self.fresh(id).await?;
         self.look_elsewhere(&cached).await?;
@@ -51,7 +51,7 @@ impl CampaignService {
         }
         let deadline = self.solvers().deadline();
         let planner = self.planner(&cached, deadline).await?;
-        // Another request may have searched in the meantime.
+        // Another request may have computed it in the meantime.
         if let Some(shown) = self.shown(&cached) {
             return Ok(shown);
         }
@@ -136,8 +136,8 @@ impl CampaignService {
     }
 }
 
-/// A search that broke off: the learner or the guards may have noted a decision that nobody was
-/// told of.
+/// An interrupted search: the learner or the guards may have recorded a decision that was never
+/// issued.
 pub(super) fn failed(cached: &CachedCampaign, error: &CampaignError) -> ApiError {
     let is_cancelled = matches!(error, CampaignError::Allocation(AllocationError::Cancelled));
     let notes_decisions = !cached.spec.learner.is_count_based() || !cached.spec.guards.is_empty();

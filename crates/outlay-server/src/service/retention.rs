@@ -1,5 +1,5 @@
-//! Old rounds are replaced by their counts, and the rows of deleted campaigns removed: a little at
-//! a time, so that requests hardly notice.
+//! Replaces old rounds by their counts and removes the rows of deleted campaigns, in small steps,
+//! so that requests are hardly affected.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -11,43 +11,43 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::CampaignService;
+use crate::api::NewCampaign;
 use crate::error::ApiError;
-use crate::shapes::NewCampaign;
 use crate::store::{CampaignRow, Compaction, Millis, Store, StoreError};
 
-/// Outcomes of one transaction, about: some ten milliseconds.
+/// Approximate number of outcomes per transaction: about ten milliseconds.
 const OUTCOMES_AT_ONCE: u64 = 20_000;
-/// Rounds of one transaction at most.
+/// Largest number of rounds per transaction.
 const ROUNDS_AT_ONCE: u64 = 2000;
-/// Rows of deleted campaigns that are removed in one transaction.
+/// Rows of deleted campaigns that are removed per transaction.
 const ROWS_AT_ONCE: usize = 5000;
-/// Campaigns read at once: each has a problem with it, which may be large.
+/// Campaigns read at once; each contains a problem, which may be large.
 const CAMPAIGNS_AT_ONCE: usize = 20;
-/// Free space is given back when there is more than this, and more than a part of the file: what
-/// is free is used again by the next rounds.
+/// Free space is released if it exceeds this number of bytes and this part of the file; less is
+/// reused by the next rounds.
 const MOST_FREE_BYTES: u64 = 16 << 20;
 const MOST_FREE_PART: u64 = 5;
-/// After each step the work rests this many times as long as the step took.
+/// After each step the thread pauses this many times as long as the step took.
 const REST: u32 = 4;
 const LEAST_REST: Duration = Duration::from_millis(5);
-/// The time between two looks for old rounds, at most and at least.
+/// The longest and shortest time between two searches for old rounds.
 const INTERVAL: Duration = Duration::from_secs(3600);
 const LEAST_INTERVAL: Duration = Duration::from_secs(1);
-/// Looks for old rounds within the time that rounds are kept.
+/// Searches for old rounds within the retention time.
 const LOOKS: u32 = 24;
 
-/// What to do in a store.
+/// A sweep over a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sweep {
     /// The present time.
     pub now: Millis,
-    /// Rounds are kept this long after they have expired; absent: for ever.
+    /// Rounds are kept this long after they have expired; absent: forever.
     pub retain: Option<Duration>,
-    /// Only count, and change nothing.
+    /// Only count; change nothing.
     pub is_dry_run: bool,
 }
 
-/// What was done.
+/// Result of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 pub struct SweepReport {
     /// Rounds that were replaced by their counts.
@@ -56,11 +56,11 @@ pub struct SweepReport {
     pub outcomes: u64,
     /// Rows of deleted campaigns that were removed.
     pub removed_rows: u64,
-    /// Bytes that were given back to the file system.
+    /// Bytes that were returned to the file system.
     pub released_bytes: u64,
     /// Campaigns whose rounds must all be kept.
     pub kept: Vec<KeptCampaign>,
-    /// Whether there was time for everything; if not, call again.
+    /// Whether everything was done; if not, call again.
     pub is_done: bool,
 }
 
@@ -69,15 +69,15 @@ pub struct SweepReport {
 pub struct KeptCampaign {
     /// Its id.
     pub id: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// Compacts old rounds and removes what is left of deleted campaigns. `pace` is called after every
-/// step with the time that it took, and may rest or end the work.
+/// Compacts old rounds and removes the rows of deleted campaigns. `pace` is called after every step
+/// with its duration, and may pause or stop the sweep.
 ///
 /// # Errors
-/// If the store cannot be read or written. What was done before is done.
+/// If the store cannot be read or written. Earlier steps stay done.
 pub fn sweep(
     store: &dyn Store,
     sweep: &Sweep,
@@ -181,7 +181,7 @@ fn compact(
     }
 }
 
-/// What may be compacted of a campaign; else why nothing may.
+/// The part of a campaign that may be compacted, or the reason why nothing may.
 fn compaction(
     row: &CampaignRow,
     sweep: &Sweep,
@@ -229,14 +229,14 @@ fn release(
     }
 }
 
-/// The thread that does this in the background.
+/// The background thread.
 #[derive(Debug, Default)]
 pub(super) struct Maintenance {
     signal: Arc<Signal>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What the thread is to do next.
+/// Next action of the thread.
 #[derive(Debug, Default)]
 struct Signal {
     state: Mutex<SignalState>,
@@ -254,7 +254,7 @@ impl Signal {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for that long, or until it is stopped.
+    /// Waits for this long, or until it is stopped.
     fn rest(&self, time: Duration) -> ControlFlow<()> {
         let state = self.state();
         let waited = self.changed.wait_timeout_while(state, time, |state| !state.is_stopped);
@@ -262,7 +262,7 @@ impl Signal {
         if state.is_stopped { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// Waits for that long, or until there is something to do.
+    /// Waits for this long, or until there is work.
     fn wait(&self, time: Duration) -> ControlFlow<()> {
         let state = self.state();
         let is_idle = |state: &mut SignalState| !state.is_stopped && !state.is_woken;
@@ -274,13 +274,13 @@ impl Signal {
 }
 
 impl Maintenance {
-    /// There are rows to remove.
+    /// Signals that there are rows to remove.
     pub(super) fn wake(&self) {
         self.signal.state().is_woken = true;
         self.signal.changed.notify_all();
     }
 
-    /// Ends the thread after the step in hand.
+    /// Stops the thread after the current step.
     pub(super) fn stop(&self) {
         self.signal.state().is_stopped = true;
         self.signal.changed.notify_all();
@@ -315,7 +315,7 @@ impl CampaignService {
         *maintenance.thread.lock().unwrap_or_else(PoisonError::into_inner) = thread;
     }
 
-    /// Compacts rounds and removes what is left of deleted campaigns now, for at most `time`.
+    /// Compacts rounds and removes the rows of deleted campaigns now, for at most `time`.
     ///
     /// # Errors
     /// If the store cannot be read or written.

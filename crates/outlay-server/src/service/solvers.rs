@@ -1,9 +1,8 @@
-//! Where problems are solved: off the threads that answer requests, a bounded number at the same
-//! time, and not beyond a deadline. The exception are campaigns of a few tasks without anything to
-//! search for, as long as the last split of the campaign took less than a quarter of a millisecond:
-//! handing them to another thread takes longer than to solve them.
+//! Runs solvers off the threads that handle requests, with bounded concurrency and a deadline. The
+//! exception are campaigns of a few tasks that need no search, as long as the last split of the
+//! campaign took less than 0.25 ms: handing them to another thread takes longer than solving them.
 //!
-//! There are two lanes. What has proved to be quick does not wait behind what is not.
+//! There are two lanes, so that quick searches do not wait behind slow ones.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,16 +15,17 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::error::{ApiError, ErrorCode};
 
-/// What took less than this belongs to the quick lane, in microseconds.
+/// Searches that took less than this use the quick lane, in microseconds.
 const QUICK_MICROS: u64 = 10_000;
-/// What took less than this may be done on the threads that answer, in microseconds.
+/// Searches that took less than this may run on the threads that handle requests, in microseconds.
 const INSTANT_MICROS: u64 = 250;
-/// Problems of concave curves with no more tasks than this are quick: there is nothing to branch on.
+/// Problems of concave curves with at most this many tasks are quick: there is nothing to branch
+/// on.
 pub(crate) const QUICK_TASKS: usize = 100;
-/// Niceness of the threads for work that takes long.
+/// Niceness of the threads for slow work.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
-/// Quick ones at the same time.
+/// Largest number of concurrent quick searches.
 const QUICK_PERMITS: usize = 2;
 
 /// The queue that a search waits in.
@@ -35,12 +35,12 @@ pub(crate) enum Lane {
     Slow,
 }
 
-/// How long a problem takes to solve, as far as is known.
+/// Time to solve a problem, as far as it is known.
 #[derive(Debug)]
 pub(crate) struct SolveTime(AtomicU64);
 
 impl SolveTime {
-    /// Before the first time. What may be hard is taken for hard.
+    /// Before the first search. Problems that may be hard are treated as hard.
     pub(crate) fn expected(problem: &Problem) -> Self {
         let is_quick =
             problem.tasks().len() <= QUICK_TASKS && problem.tasks().iter().all(has_no_search);
@@ -51,7 +51,7 @@ impl SolveTime {
         self.0.store(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// Whether it takes less time than to hand the search to another thread.
+    /// True if it takes less time than handing the search to another thread.
     pub(crate) fn is_instant(&self) -> bool {
         self.0.load(Ordering::Relaxed) < INSTANT_MICROS
     }
@@ -61,8 +61,8 @@ impl SolveTime {
     }
 }
 
-/// Whether a task's spend follows from the price alone: a concave curve given by a formula, and no
-/// choice between nothing and at least some amount.
+/// True if the spend of a task follows from the price alone: a concave closed-form curve without
+/// `at_least`.
 pub(crate) fn has_no_search(task: &Task) -> bool {
     let has_formula = matches!(
         task.curve().family(),
@@ -75,7 +75,7 @@ pub(crate) fn has_no_search(task: &Task) -> bool {
     has_formula && task.curve().shape() == Shape::Concave && task.bounds().at_least == 0.0
 }
 
-/// Whether a search goes on after its client has disconnected.
+/// Whether a search continues after its client has disconnected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WhenAbandoned {
     Finish,
@@ -101,7 +101,7 @@ impl Drop for CancelOnDrop {
 }
 
 impl Solvers {
-    /// One core is left to those who answer, if there is more than one.
+    /// One core is left for the threads that handle requests, if there is more than one.
     pub(crate) fn new(timeout: Duration) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self {
@@ -112,12 +112,12 @@ impl Solvers {
         }
     }
 
-    /// When a request that comes now must be answered.
+    /// Deadline of a request that arrives now.
     pub(crate) fn deadline(&self) -> Instant {
         Instant::now() + self.timeout
     }
 
-    /// Requests that were not answered in time or not begun.
+    /// Number of requests that were not answered in time or not started.
     pub(crate) fn shed(&self) -> u64 {
         self.shed.load(Ordering::Relaxed)
     }
@@ -131,7 +131,7 @@ impl Solvers {
         timeout_at(deadline, work).await.map_err(|_| self.too_late())
     }
 
-    /// Does work that takes a processor for a while. The flag that it is given is set when the
+    /// Runs work that takes a processor for a while. The flag that it receives is set when the
     /// deadline has passed.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
@@ -172,7 +172,7 @@ impl Solvers {
         self.shed.fetch_add(1, Ordering::Relaxed);
         let detail = format!("no split was found within {} s", self.timeout.as_secs_f64());
         ApiError::new(ErrorCode::Busy, detail)
-            .hint("the problem is hard, or too many are to be solved; try again later")
+            .hint("the problem is hard, or too many problems are being solved; try again later")
     }
 }
 
@@ -185,10 +185,10 @@ fn start_thread(work: impl FnOnce() + Send + 'static) -> Result<(), ApiError> {
     started.map(drop).map_err(|_| broken())
 }
 
-/// Gives the current thread a lower priority, so that threads that answer requests run before it.
-/// Only on Linux, where priorities belong to threads.
+/// Gives the current thread a lower priority than the threads that handle requests. Only on Linux,
+/// where priorities belong to threads.
 pub(super) fn lower_priority() {
-    // If it is not allowed, the work is done all the same.
+    // If this is not permitted, the work is done nevertheless.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::setpriority_process(None, NICE);
 }

@@ -1,4 +1,4 @@
-//! A campaign as asked for: checked, and in the one form in which it is kept.
+//! The settings of a campaign: validated, and in the canonical form in which they are stored.
 
 use std::collections::HashMap;
 
@@ -9,17 +9,17 @@ use outlay::learner::{LEARNERS, LearnerSpec};
 use outlay::problem::{NoFiles, ProblemErrors};
 
 use super::solvers::has_no_search;
+use crate::api::NewCampaign;
 use crate::error::{ApiError, ErrorCode};
 use crate::limits::{AMOUNTS, Limits};
-use crate::shapes::NewCampaign;
 use crate::store::Millis;
 
-/// What a campaign is about. Nothing of it ever changes.
+/// The settings of a campaign, which never change.
 #[derive(Debug, PartialEq)]
 pub(super) struct CampaignSpec {
     pub(super) problem: Problem,
     pub(super) learner: LearnerSpec,
-    /// Rounds after which no more are handed out.
+    /// Largest number of rounds.
     pub(super) horizon: Option<u64>,
     seed: u64,
     pub(super) guards: Guards,
@@ -36,7 +36,7 @@ const DEFAULT_EXPIRY_SECONDS: u64 = 24 * 3600;
 const MOST_EXPIRY_SECONDS: u64 = 36_525 * 24 * 3600;
 
 impl CampaignSpec {
-    /// Checks a request. Everything that is wrong with the problem is said at once.
+    /// Validates a request. All errors of the problem are reported together.
     pub(super) fn new(request: &NewCampaign, limits: &Limits) -> Result<Self, ApiError> {
         if request.horizon == Some(0) {
             return Err(ApiError::new(
@@ -48,8 +48,8 @@ impl CampaignSpec {
         Self::of(request, read_problem(&request.problem, limits)?)
     }
 
-    /// A request from the store: what was taken once is taken again, whatever the limits are by
-    /// now.
+    /// Reads a request from the store. Accepted requests are accepted again, whatever the limits
+    /// are now.
     pub(super) fn again(request: &NewCampaign) -> Result<Self, ApiError> {
         Self::of(request, parse(&request.problem)?)
     }
@@ -90,7 +90,7 @@ impl CampaignSpec {
         Ok(spec)
     }
 
-    /// Who decides, before anything was observed.
+    /// The learner, before any observation.
     pub(super) fn planner(&self) -> Result<RoundPlanner, CampaignError> {
         let options = CampaignOptions {
             learner: self.learner.into(),
@@ -103,13 +103,13 @@ impl CampaignSpec {
         RoundPlanner::new(&self.problem, options)
     }
 
-    /// Whether a split should be found in less time than it takes to hand the search to another
-    /// thread: few tasks, nothing to search for, and a learner that computes an index for each task.
+    /// True if computing a split should take less time than handing it to another thread: few
+    /// tasks, no search, and a learner with one index per task.
     pub(super) fn is_tiny(&self) -> bool {
         self.is_tiny
     }
 
-    /// The task of a name.
+    /// The index of the task with this name.
     pub(super) fn place(&self, name: &str) -> Option<u32> {
         self.places.get(name).copied()
     }
@@ -118,7 +118,7 @@ impl CampaignSpec {
         self.problem.tasks().get(task as usize).map_or("", |task| task.name())
     }
 
-    /// The name of a task that is not there, with the nearest one that is.
+    /// The error for an unknown task name, with the nearest known one.
     pub(super) fn unknown_task(&self, code: ErrorCode, name: &str, pointer: String) -> ApiError {
         let shown: String = name.chars().take(60).flat_map(char::escape_debug).collect();
         let names: Vec<&str> =
@@ -130,7 +130,7 @@ impl CampaignSpec {
     }
 }
 
-/// The problem in a request. Everything that is wrong with it is said at once.
+/// The problem in a request. All errors are reported together.
 pub(crate) fn read_problem(
     document: &serde_json::Value,
     limits: &Limits,
@@ -178,7 +178,7 @@ fn check_amounts(problem: &Problem) -> Result<(), ApiError> {
         .try_for_each(|(place, value)| check_amount(value, &format!("/problem/task/{place}/value")))
 }
 
-/// Whether an amount leaves room for what is computed from it. What is below zero is told
+/// Checks that all numbers derived from an amount are finite. Negative amounts are reported
 /// elsewhere.
 pub(crate) fn check_amount(amount: f64, pointer: &str) -> Result<(), ApiError> {
     if amount <= 0.0 || AMOUNTS.contains(&amount) {
@@ -189,7 +189,7 @@ pub(crate) fn check_amount(amount: f64, pointer: &str) -> Result<(), ApiError> {
         AMOUNTS.start(),
         AMOUNTS.end()
     );
-    Err(ApiError::new(ErrorCode::BadProblem, detail).at(pointer).hint("take another unit"))
+    Err(ApiError::new(ErrorCode::BadProblem, detail).at(pointer).hint("use another unit"))
 }
 
 /// Counts the numbers of the curves before anything is built from them.
@@ -205,7 +205,7 @@ fn check_size(problem: &serde_json::Value, limits: &Limits) -> Result<(), ApiErr
     let points = numbers(problem);
     if points > limits.curve_points {
         let detail = format!(
-            "the problem has {points} numbers; the service takes up to {}",
+            "the curves of the problem have {points} numbers; the limit is {}",
             limits.curve_points
         );
         return Err(ApiError::new(ErrorCode::TooLarge, detail).at("/problem"));
@@ -229,7 +229,7 @@ fn learner(name: Option<&str>) -> Result<LearnerSpec, ApiError> {
     Ok(learner)
 }
 
-/// Whether censored feedback is what it learns from; the even split learns from nothing.
+/// True if the learner uses censored feedback; `uniform` uses none.
 fn is_served(learner: &LearnerSpec) -> bool {
     learner.entry().feedback == Feedback::Censored || *learner == LearnerSpec::Uniform
 }
@@ -281,7 +281,7 @@ mod tests {
         CampaignSpec::new(&request, &Limits::default()).unwrap().is_tiny()
     }
 
-    /// Whatever can take long is not decided on the threads that answer.
+    /// Problems that can take long are not solved on the threads that handle requests.
     #[test]
     fn tiny_campaigns_have_nothing_to_search_for() {
         let concave = r#""curve": {"family": "exponential", "scale": 2}"#;

@@ -1,4 +1,4 @@
-//! Outcomes are told, and corrected.
+//! Reports and corrections of outcomes.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use outlay::feedback::Reward;
 use super::ask::round_compacted;
 use super::campaign_cache::CachedCampaign;
 use super::{CampaignService, unexpected, views};
+use crate::api::{self, BulkLine, Corrected, Feedback, TaskResult, Told};
 use crate::error::{ApiError, ErrorCode};
-use crate::shapes::{self, BulkLine, Corrected, Feedback, TaskResult, Told};
 use crate::store::{
     CampaignStatus, Command, Correction, Done, Item, Millis, Outcome, Refusal, SplitRow, Tell,
 };
 
-/// How long after its end a campaign takes what comes back.
+/// Time for which a closed campaign accepts reports.
 const GRACE: Millis = 7 * 24 * 3600 * 1000;
-/// Outcomes that are checked before other requests on the same thread have their turn: some tens of
+/// Outcomes that are checked before other requests on the same thread get their turn: some tens of
 /// microseconds.
 const CHECKED_AT_ONCE: usize = 256;
 /// The same for lines of a bulk report.
@@ -24,10 +24,10 @@ const LINES_AT_ONCE: usize = 64;
 const MOST_REASON_BYTES: usize = 1000;
 
 impl CampaignService {
-    /// Takes what came back of a round: all of it or, if something cannot be taken, nothing.
+    /// Accepts a report about a round, as a whole or not at all.
     ///
     /// # Errors
-    /// If the round was never handed out, an outcome cannot be one, or something else was told
+    /// If the round was never issued, an outcome is invalid, or a different outcome was reported
     /// before.
     pub async fn tell(
         &self,
@@ -43,11 +43,11 @@ impl CampaignService {
         told(&cached, round, answer, is_late)
     }
 
-    /// Takes what came back of many rounds in one transaction, each line by itself.
+    /// Accepts reports about many rounds in one transaction, each line separately.
     ///
     /// # Errors
-    /// If there is no such campaign, or the store cannot be written to; what is wrong with a line
-    /// is said of the line.
+    /// If there is no such campaign, or the store cannot be written to; errors of a line are
+    /// reported for the line.
     pub async fn tell_many(
         &self,
         id: &str,
@@ -84,19 +84,19 @@ impl CampaignService {
         Ok(checked.into_iter().map(|line| line.and_then(&mut answer)).collect())
     }
 
-    /// Corrects what was told of a task in a round.
+    /// Corrects the outcome of a task in a round.
     ///
     /// # Errors
-    /// If nothing was told of it, or the outcome cannot be one.
+    /// If there is no outcome to correct, or the new one is invalid.
     pub async fn correct(
         &self,
         id: &str,
         round: u64,
-        correction: shapes::Correction,
+        correction: api::Correction,
         token: &str,
     ) -> Result<Corrected, ApiError> {
         let cached = self.cached(id).await?;
-        let shapes::Correction { task, completed, reward, why } = correction;
+        let api::Correction { task, completed, reward, why } = correction;
         if why.trim().is_empty() || why.len() > MOST_REASON_BYTES {
             let detail = format!("why: expected a reason of 1 to {MOST_REASON_BYTES} bytes");
             return Err(ApiError::new(ErrorCode::BadFeedback, detail).at("/why"));
@@ -200,7 +200,7 @@ fn check_once(cached: &CachedCampaign, items: &[Item]) -> Result<(), ApiError> {
     }
 }
 
-/// What came back of a task; what is wrong has its place within the result.
+/// The outcome of a task; errors have their position within the result.
 fn outcome(
     cached: &CachedCampaign,
     row: &SplitRow,
@@ -227,7 +227,7 @@ fn outcome(
         }
         (true, None) => refused("the reward of a success is missing".to_owned()),
         (false, None) => Ok((place, Outcome { completed: false, reward: 0 })),
-        // A zero there says nothing.
+        // A zero there carries no information.
         (false, Some(0.0)) => Ok((place, Outcome { completed: false, reward: 0 })),
         (false, Some(reward)) => refused(format!(
             "a failure has no reward, but {reward} was reported; was it a success?"

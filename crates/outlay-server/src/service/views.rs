@@ -1,4 +1,4 @@
-//! What is kept, as the API shows it.
+//! Stored data as the API shows it.
 
 use outlay::campaign::{CampaignError, GuardReport, RoundPlanner};
 use outlay::feedback::Reward;
@@ -6,11 +6,11 @@ use outlay::feedback::Reward;
 use super::campaign_cache::{CachedCampaign, State};
 use super::metrics::CampaignMetrics;
 use super::spec::CampaignSpec;
-use crate::clock::rfc3339;
-use crate::shapes::{
+use crate::api::{
     CampaignState, CampaignSummary, EventEntry, GuardsState, Happening, RoundState, RoundStatus,
     RoundTask, Rounds, TaskResult, TaskSpend, TaskState,
 };
+use crate::clock::rfc3339;
 use crate::store::{
     CampaignRow, CampaignStatus, Event, EventKind, Millis, Outcome, RoundRow, SplitRow, Standing,
 };
@@ -19,12 +19,12 @@ fn shares(billionths: u64) -> f64 {
     billionths as f64 / Reward::UNITS as f64
 }
 
-/// How old the counts are.
+/// Age of the counts.
 pub(super) fn age(read_at: Millis, now: Millis, is_shared: bool) -> u64 {
     if is_shared { u64::try_from(now - read_at).unwrap_or(0) } else { 0 }
 }
 
-/// What a campaign looks like changes only with this.
+/// The shown state of a campaign changes only with this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CampaignTag {
     version: u64,
@@ -52,7 +52,7 @@ pub(super) fn tag(state: &mut State, now: Millis) -> CampaignTag {
     }
 }
 
-/// What a campaign has counted, at one moment.
+/// The counts of a campaign at one moment.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     pub(super) tag: CampaignTag,
@@ -74,7 +74,7 @@ impl Snapshot {
     }
 }
 
-/// A campaign as it stands, with the split that it would hand out next.
+/// The state of a campaign with its next split.
 pub(super) fn campaign(
     cached: &CachedCampaign,
     snapshot: Snapshot,
@@ -150,7 +150,7 @@ pub(super) fn summary(row: &CampaignRow, learner: &str, rounds: u64) -> Campaign
     }
 }
 
-/// How a campaign stands, for the metrics.
+/// Metrics of a campaign.
 pub(super) fn metrics(cached: &CachedCampaign, now: Millis, is_shared: bool) -> CampaignMetrics {
     let mut state = cached.state();
     let (_, completions, expected) = totals(&state.standing.tasks);
@@ -163,7 +163,7 @@ pub(super) fn metrics(cached: &CachedCampaign, now: Millis, is_shared: bool) -> 
     }
 }
 
-/// Rounds that were handed out.
+/// Issued rounds.
 pub(super) fn rounds(spec: &CampaignSpec, row: &SplitRow) -> Rounds {
     Rounds {
         rounds: row.rounds.clone().collect(),
@@ -174,7 +174,7 @@ pub(super) fn rounds(spec: &CampaignSpec, row: &SplitRow) -> Rounds {
     }
 }
 
-/// Tasks that are there, in order.
+/// Available tasks, in order.
 fn there<'a>(
     spec: &'a CampaignSpec,
     row: &'a SplitRow,
@@ -191,13 +191,13 @@ fn spends(spec: &CampaignSpec, row: &SplitRow) -> Vec<TaskSpend> {
     there(spec, row).map(|(_, task, spend)| TaskSpend { task: task.to_owned(), spend }).collect()
 }
 
-/// What came back of a task.
+/// The outcome of a task.
 pub(super) fn result(spec: &CampaignSpec, task: u32, outcome: Outcome) -> TaskResult {
     let reward = outcome.completed.then(|| shares(outcome.reward) * spec.problem.reward_max());
     TaskResult { task: spec.name(task).to_owned(), completed: outcome.completed, reward }
 }
 
-/// A round with what came back of it.
+/// A round with its outcomes.
 pub(super) fn round(spec: &CampaignSpec, row: &RoundRow, now: Millis) -> RoundState {
     let tasks: Vec<RoundTask> = there(spec, &row.split)
         .map(|(place, task, spend)| {
@@ -229,7 +229,7 @@ pub(super) fn round(spec: &CampaignSpec, row: &RoundRow, now: Millis) -> RoundSt
     }
 }
 
-/// Something that happened.
+/// An event.
 pub(super) fn event(spec: &CampaignSpec, event: Event) -> EventEntry {
     let what = match event.kind {
         EventKind::Created => Happening::Created,

@@ -1,5 +1,5 @@
-//! Commands on their way to the store: those that wait are committed together, so none of them waits
-//! for a timer or needs a separate commit.
+//! Commands on their way to the store. Waiting commands are committed together, so none of them
+//! waits for a timer or needs a separate commit.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,28 +14,29 @@ use super::campaign_cache::{CachedCampaign, State};
 use super::metrics::Counters;
 use crate::store::{Command, Done, Refusal, Store, StoreError};
 
-/// What the store answered to one command.
+/// Result of one command.
 pub(super) type Answer = Result<Done, Refusal>;
 
-/// Commands that belong into one transaction.
+/// Commands of one transaction.
 #[derive(Debug)]
 struct WriteJob {
     commands: Vec<Command>,
-    /// The campaign they are about: its memory changes with the store, before anybody is answered.
+    /// The campaign they belong to: its memory changes with the store, before the requests are
+    /// answered.
     cached: Option<Arc<CachedCampaign>>,
     reply: oneshot::Sender<Result<Vec<Answer>, StoreError>>,
 }
 
-/// Why a job was not done.
+/// Reason why a job was not done.
 #[derive(Debug)]
 pub(super) enum WriteError {
-    /// Too many commands wait.
+    /// Too many commands are waiting.
     Full,
-    /// The store could not do it.
+    /// The store failed.
     Store(StoreError),
 }
 
-/// The answer to commands that were sent.
+/// The pending results of commands.
 #[derive(Debug)]
 pub(super) enum Waiting {
     Over(Result<Vec<Answer>, StoreError>),
@@ -56,21 +57,20 @@ fn ended() -> WriteError {
     WriteError::Store(StoreError { what: "the service is stopping".to_owned(), is_fatal: false })
 }
 
-/// The way to the store.
+/// The queue of the store.
 #[derive(Debug)]
 pub(super) struct GroupCommit {
     line: Arc<BatchQueue<WriteJob>>,
     writers: Mutex<Vec<JoinHandle<()>>>,
-    /// For a store that keeps nobody waiting: two changes of threads cost more than what there is
-    /// to do.
+    /// For a store that never blocks: switching threads twice would cost more than the work.
     at_once: Option<Writer>,
     is_drained: AtomicBool,
-    /// Jobs for which there was no room.
+    /// Jobs rejected because the queue was full.
     refused: AtomicU64,
     failure: Arc<Failure>,
 }
 
-/// The store failed in a way that only a new process can mend.
+/// The store failed in a way that only a restart can repair.
 #[derive(Debug, Default)]
 struct Failure {
     is_failed: AtomicBool,
@@ -98,7 +98,7 @@ struct Writer {
     failure: Arc<Failure>,
 }
 
-/// Connections that write at the same time, where the store takes several.
+/// Connections that write at the same time, if the store supports several.
 const SHARED_WRITERS: usize = 4;
 
 impl GroupCommit {
@@ -141,9 +141,9 @@ impl GroupCommit {
         }
     }
 
-    /// For a store that is written to at once: what keeps the counts from being read until the
-    /// memory has followed. To be held before the campaign's state is, if something is to be
-    /// [sent](Self::send_holding) while it is.
+    /// For a store that is written to directly: a guard that keeps the counts from being read until
+    /// memory is updated. To be taken before the state of the campaign is locked, if commands are
+    /// to be [sent](Self::send_holding) while it is.
     pub(super) fn keep_from_reading<'a>(
         &self,
         cached: &'a CachedCampaign,
@@ -151,8 +151,8 @@ impl GroupCommit {
         self.at_once.as_ref().map(|_| cached.keep_from_reading())
     }
 
-    /// Sends commands on their way, to be carried out in one transaction. Whether or not anybody
-    /// waits for the answer: what is sent is carried out, and the campaign's memory follows.
+    /// Sends commands, to be carried out in one transaction. They are carried out and applied in
+    /// memory even if the caller does not wait for the result.
     pub(super) fn send(
         &self,
         commands: Vec<Command>,
@@ -168,7 +168,7 @@ impl GroupCommit {
         }
     }
 
-    /// The same for whoever holds the campaign's state already.
+    /// The same for callers that already hold the state of the campaign.
     pub(super) fn send_holding(
         &self,
         commands: Vec<Command>,
@@ -185,7 +185,7 @@ impl GroupCommit {
             return Ok(Waiting::Over(writer.write_now(&commands, cached, state)));
         }
         let (reply, answer) = oneshot::channel();
-        // What belongs to no campaign has its turn like a campaign.
+        // Commands without a campaign take turns like a campaign.
         let campaign = cached.map_or(0, CachedCampaign::address);
         self.line
             .push(campaign, size(&commands), WriteJob { commands, cached: cached.cloned(), reply })
@@ -199,22 +199,22 @@ impl GroupCommit {
         Ok(Waiting::For(answer))
     }
 
-    /// Jobs for which there was no room.
+    /// Number of jobs rejected because the queue was full.
     pub(super) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Jobs that wait.
+    /// Number of waiting jobs.
     pub(super) fn depth(&self) -> u64 {
         self.line.len() as u64
     }
 
-    /// What went wrong for good, if something did.
+    /// The fatal error, if there was one.
     pub(super) fn failure(&self) -> Option<String> {
         self.failure.get()
     }
 
-    /// Takes no more, and waits until what was taken is written.
+    /// Accepts no more jobs, and waits until the accepted ones are written.
     pub(super) fn drain(&self) {
         self.is_drained.store(true, Ordering::Release);
         self.line.close();
@@ -269,15 +269,15 @@ impl Writer {
             }
             replies.push((reply, mine));
         }
-        // Not before all have been followed: whoever is answered asks again, and would fight for
-        // the state with those behind him.
+        // Only after all have been applied: clients send their next request at once, and would
+        // compete for the state with the remaining jobs.
         for (reply, mine) in replies {
             reply.send(mine).ok();
         }
     }
 
-    /// The same for commands that nobody else's wait with. Its state is held all the while: what
-    /// memory learns has the order of what was written.
+    /// The same for a store that is written to directly. The state is locked meanwhile, so that
+    /// memory applies writes in their order.
     fn write_now(
         &self,
         commands: &[Command],
@@ -314,17 +314,17 @@ impl Writer {
     }
 }
 
-/// Numbers of a split that take as long to write as one count that is changed.
+/// Spends of a split that take as long to write as one changed count.
 const NUMBERS_PER_ROW: usize = 32;
 
-/// Costs more than a batch: such a job has one to itself.
+/// Costs more than a batch, so such a job has a separate one.
 const WHOLE_BATCH: usize = 16_384;
 
 fn size(commands: &[Command]) -> JobSize {
     let rows = |command: &Command| match command {
         Command::Tell(tell) => tell.items.len(),
         Command::Ask(ask) => ask.split.spend.len() / NUMBERS_PER_ROW,
-        // Alone in its batch: what comes after it finds that the campaign is gone.
+        // Alone in its batch: later commands find that the campaign is gone.
         Command::Delete(_) => WHOLE_BATCH,
         _ => 0,
     };
@@ -332,7 +332,7 @@ fn size(commands: &[Command]) -> JobSize {
     JobSize { commands: commands.len(), cost }
 }
 
-/// The answers for a campaign that was deleted.
+/// The results for a deleted campaign.
 fn deleted(commands: &[Command]) -> Vec<Answer> {
     commands.iter().map(|_| Err(Refusal::NoCampaign)).collect()
 }
@@ -346,7 +346,7 @@ fn refuse_deleted(job: WriteJob) {
     job.reply.send(answers).ok();
 }
 
-/// The memory of a campaign follows the store.
+/// Applies committed commands in the memory of a campaign.
 fn apply_committed(
     state: &mut State,
     commands: &[Command],

@@ -1,4 +1,4 @@
-//! What a store is told to do, and what it answers.
+//! Commands of a store, and their results.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,43 +6,43 @@ use std::sync::Arc;
 use super::Millis;
 use super::record::{CampaignStatus, Checkpoint, Outcome, Split, TokenRow};
 
-/// One change. Whole or not at all.
+/// One change, carried out as a whole or not at all.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
-    /// A campaign begins.
+    /// Create a campaign.
     Create(NewCampaign),
-    /// A campaign is paused, opened again or closed.
+    /// Change the status of a campaign.
     SetStatus(StatusChange),
-    /// A campaign is deleted for good.
+    /// Delete a campaign permanently.
     Delete(Deletion),
-    /// A campaign without rounds takes over the checkpoint of another store.
+    /// Set the checkpoint of a campaign without rounds, from another store.
     Restore(RestoredCheckpoint),
-    /// Rounds are handed out.
+    /// Issue rounds.
     Ask(Ask),
-    /// Something comes back.
+    /// Record outcomes.
     Tell(Tell),
-    /// What came back is corrected.
+    /// Correct an outcome.
     Correct(Correction),
-    /// A token is made.
+    /// Add a token.
     AddToken(TokenRow),
-    /// A token is revoked.
+    /// Revoke a token.
     RevokeToken(TokenRevocation),
-    /// A token was used.
+    /// Record the use of a token.
     UseToken(TokenUse),
 }
 
-/// A campaign that begins.
+/// A new campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewCampaign {
-    /// The client's name for it.
+    /// The id.
     pub id: String,
-    /// Its request in one canonical form: the same text is the same campaign.
+    /// Its request in canonical form: equal text means the same campaign.
     pub spec: String,
-    /// How many tasks it has.
+    /// Number of tasks.
     pub tasks: u32,
-    /// When.
+    /// Time.
     pub at: Millis,
-    /// By whom.
+    /// Public part of the token.
     pub token: String,
 }
 
@@ -51,35 +51,35 @@ pub struct NewCampaign {
 pub struct StatusChange {
     /// The campaign.
     pub campaign: String,
-    /// What it becomes.
+    /// The new status.
     pub to: CampaignStatus,
-    /// The version that the client has seen; any other refuses the change.
+    /// The version that the client has seen; the change is rejected for any other.
     pub only_if: u64,
-    /// Whether a closed campaign may be changed: only by the import of a record in which it was.
+    /// Whether a closed campaign may be changed: only by an import.
     pub may_reopen: bool,
-    /// When.
+    /// Time.
     pub at: Millis,
-    /// By whom.
+    /// Public part of the token.
     pub token: String,
 }
 
-/// The deletion of a campaign. Its id is free again at once; its rows are removed by
+/// The deletion of a campaign. Its id is free immediately; its rows are removed by
 /// [`purge`](super::Store::purge).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deletion {
     /// The campaign.
     pub campaign: String,
-    /// The version that the client has seen; any other refuses the deletion.
+    /// The version that the client has seen; the deletion is rejected for any other.
     pub only_if: u64,
     /// Whether a campaign that is not closed may be deleted.
     pub force: bool,
-    /// When.
+    /// Time.
     pub at: Millis,
-    /// By whom.
+    /// Public part of the token.
     pub token: String,
 }
 
-/// A checkpoint that an import brings.
+/// A checkpoint from an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoredCheckpoint {
     /// The campaign, which has no rounds yet.
@@ -88,44 +88,44 @@ pub struct RestoredCheckpoint {
     pub checkpoint: Checkpoint,
 }
 
-/// Which rounds to replace by their counts.
+/// The rounds to compact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compaction {
     /// The campaign.
     pub campaign: String,
     /// Rounds that expired at this time or before.
     pub expired_before: Millis,
-    /// Whether to keep the last split in which every task was available, and all after it: guards
-    /// are restored from them.
+    /// Whether to keep the last split in which every task was available, and all later splits:
+    /// guards are restored from them.
     pub keep_last_full: bool,
-    /// The most rounds of one call; at least one split is taken.
+    /// Largest number of rounds per call; at least one split is compacted.
     pub most_rounds: u64,
-    /// Only count the rounds, and change nothing.
+    /// Only count the rounds; change nothing.
     pub is_dry_run: bool,
-    /// When.
+    /// Time.
     pub at: Millis,
 }
 
-/// Rounds handed out with one split.
+/// Rounds issued with one split.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ask {
     /// The campaign.
     pub campaign: String,
     /// Ids from [`lease_rounds`](super::Store::lease_rounds), one after the other.
     pub rounds: Range<u64>,
-    /// The split of each.
+    /// The split of each round.
     pub split: Arc<Split>,
-    /// What was known when it was decided: see [`Standing::version`](super::Standing::version).
+    /// Version of the counts at the decision: see [`Standing::version`](super::Standing::version).
     pub stats_version: u64,
-    /// When.
+    /// Time.
     pub at: Millis,
-    /// When they are given up for lost.
+    /// Time of expiry.
     pub expires_at: Millis,
-    /// For whom.
+    /// Public part of the token.
     pub token: String,
-    /// The client's key for the request, if it gave one.
+    /// The idempotency key, if there is one.
     pub key: Option<Key>,
-    /// How many rounds the campaign may have in all; absent: any number.
+    /// Largest number of rounds of the campaign; absent: unlimited.
     pub horizon: Option<u64>,
 }
 
@@ -136,40 +136,39 @@ pub struct Key {
     pub key: String,
     /// A digest of the request.
     pub request: [u8; 32],
-    /// From then on it may be forgotten.
+    /// Time from which it may be removed.
     pub expires_at: Millis,
 }
 
-/// What came back of one round, wholly or in part.
+/// Outcomes of one round, complete or in part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tell {
     /// The campaign.
     pub campaign: String,
-    /// The round. Whoever sends this has made sure that it was handed out, and with each of the
-    /// tasks.
+    /// The round. The caller has checked that it was issued with each of the tasks.
     pub round: u64,
-    /// One a task, no task twice.
+    /// One item per task at most.
     pub items: Vec<Item>,
     /// Whether the round had expired.
     pub is_late: bool,
-    /// When.
+    /// Time.
     pub at: Millis,
-    /// By whom.
+    /// Public part of the token.
     pub token: String,
 }
 
-/// What came back of one task.
+/// Outcome of one task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Item {
     /// The task, counted from 0.
     pub task: u32,
-    /// What came back.
+    /// The outcome.
     pub outcome: Outcome,
-    /// The chance of success that it had, in billionths.
+    /// Probability of success, in billionths.
     pub expected: u64,
 }
 
-/// What came back was wrong.
+/// A correction of an outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Correction {
     /// The campaign.
@@ -178,87 +177,87 @@ pub struct Correction {
     pub round: u64,
     /// The task.
     pub task: u32,
-    /// What should have come back.
+    /// The new outcome.
     pub to: Outcome,
-    /// Why, in the words of whoever corrects it.
+    /// The reason.
     pub why: String,
-    /// When.
+    /// Time.
     pub at: Millis,
-    /// By whom.
+    /// Public part of the token.
     pub token: String,
 }
 
-/// A token that is no longer good.
+/// A revocation of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenRevocation {
     /// The token's public part.
     pub id: String,
-    /// When.
+    /// Time.
     pub at: Millis,
 }
 
-/// A token that was used.
+/// A use of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenUse {
     /// The token's public part.
     pub id: String,
-    /// When.
+    /// Time.
     pub at: Millis,
 }
 
-/// A command was carried out.
+/// Result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Done {
-    /// The campaign has begun, with version 1.
+    /// The campaign was created, with version 1.
     Created,
-    /// It was there, with the same spec.
+    /// It exists with the same spec.
     WasThere,
-    /// The status is set, even if it was so before.
+    /// The status was set, even if it is unchanged.
     StatusSet {
         /// The new version.
         version: u64,
     },
     /// The campaign is deleted.
     Deleted {
-        /// How many rounds it had.
+        /// Number of its rounds.
         rounds: u64,
-        /// How many outcomes.
+        /// Number of its outcomes.
         outcomes: u64,
     },
-    /// The checkpoint is taken over.
+    /// The checkpoint was set.
     Restored,
-    /// The rounds are handed out.
+    /// The rounds were issued.
     Asked,
-    /// What came back is counted.
+    /// The outcomes were counted.
     Told {
-        /// For each item whether it is new; the others had come before, and the same.
+        /// For each item whether it is new; the others repeat an earlier outcome.
         is_new: Vec<bool>,
-        /// Whether nothing more is to be told of the round.
+        /// Whether the round is complete.
         is_complete: bool,
     },
-    /// The correction is counted.
+    /// The correction was counted.
     Corrected {
-        /// What had come back, or what an earlier correction said.
+        /// The previous outcome.
         from: Outcome,
     },
-    /// The token can be used.
+    /// The token was added.
     TokenAdded,
-    /// The token can no longer be used.
+    /// The token was revoked.
     TokenRevoked,
-    /// The use is noted in place of the one before.
+    /// The use replaced the previous one.
     TokenUsed,
 }
 
-/// Why a command was not carried out.
+/// Reason why a command was rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
     /// There is no such campaign.
     NoCampaign,
-    /// There is a campaign of this id with another spec.
+    /// There is a campaign with this id and another spec.
     OtherCampaign,
-    /// The campaign's version is another.
+    /// The campaign has another version.
     OtherVersion {
-        /// Which.
+        /// This version.
         version: u64,
     },
     /// The campaign is closed, which is final.
@@ -267,29 +266,29 @@ pub enum Refusal {
     NotClosed,
     /// The round was replaced by its counts: nothing can be reported for it any more.
     Compacted,
-    /// The rounds would be more than the horizon of the campaign has.
+    /// The rounds would exceed the horizon of the campaign.
     BeyondHorizon {
-        /// How many were handed out before.
+        /// Number of rounds issued before.
         rounds: u64,
     },
-    /// The key was used before; whether for the same request, and for which rounds.
+    /// The key was used before.
     KeyUsed {
         /// The digest of that request.
         request: [u8; 32],
-        /// The rounds that were handed out.
+        /// The rounds that were issued.
         rounds: Range<u64>,
     },
     /// Some of the rounds are taken.
     RoundsTaken,
-    /// Something else had come back of a task, in the lowest such place of the items.
+    /// A different outcome of a task was reported before; the first such item.
     Conflict {
         /// The task.
         task: u32,
-        /// What had come back.
+        /// The stored outcome.
         stored: Outcome,
     },
-    /// Nothing has come back that could be corrected.
+    /// There is no outcome to correct.
     NothingToCorrect,
-    /// There is no such token, or one of the same id.
+    /// There is no such token, or one with this id exists.
     Token,
 }

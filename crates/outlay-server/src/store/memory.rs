@@ -1,4 +1,4 @@
-//! Everything in memory: for tests and demonstrations. Nothing survives the process.
+//! A store in memory, for tests and demonstrations. Nothing survives the process.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use super::{
     StoreSize, TaskCount, Tell, TokenRevocation, TokenRow, TokenUse, UsedKey, Verified,
 };
 
-/// A store that forgets everything when it is dropped.
+/// A store in memory.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     kept: Mutex<Kept>,
@@ -38,7 +38,7 @@ struct Campaign {
     checkpoint: Option<Checkpoint>,
 }
 
-/// What was told of a task in a round, and what counts by now.
+/// The reported outcome of a task in a round, and the corrected one.
 #[derive(Debug, Clone, Copy)]
 struct Told {
     first: Outcome,
@@ -54,7 +54,8 @@ impl MemoryStore {
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        // A command is checked before it changes anything, so what a panic leaves behind is whole.
+        // A command is checked before it changes anything, so the state is consistent after a
+        // panic.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -359,7 +360,7 @@ impl Campaign {
         split.rounds.contains(&round).then_some(split)
     }
 
-    /// Whether every task that was there has been told of.
+    /// True if all available tasks have been reported.
     fn is_complete(&self, round: u64) -> bool {
         let told = self.told.range((round, 0)..=(round, u32::MAX)).count();
         self.split(round).is_some_and(|row| told >= row.split.there())
@@ -386,7 +387,7 @@ impl Campaign {
         RoundRow { round, split: Arc::clone(split), told }
     }
 
-    /// The counts, folded again.
+    /// The counts, recomputed.
     fn folded(&self) -> Vec<TaskCount> {
         let mut counts = self.checkpoint.as_ref().map_or_else(
             || vec![TaskCount::default(); self.row.tasks as usize],

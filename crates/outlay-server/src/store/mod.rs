@@ -1,9 +1,8 @@
-//! Where everything that was acknowledged is kept: campaigns, the splits handed out, what came back
-//! of them.
+//! Storage of all acknowledged data: campaigns, splits and outcomes.
 //!
-//! What a campaign has learnt is a set of feedback items, one at most for each (round, task),
-//! folded with `+` over whole numbers ([`TaskCount`]). So late, repeated and reordered feedback
-//! gives the same counts, and no store needs a lock on a campaign.
+//! The data that a campaign learns from is a set of outcomes, at most one per pair of round and
+//! task, summed over integers ([`TaskCount`]). So late, repeated and reordered feedback gives the
+//! same counts, and no store needs a lock on a campaign.
 //!
 //! A store knows nothing of curves, learners, tokens' scopes or HTTP, and never reads a clock:
 //! times come with the commands. Every store must pass the suite in `tests/stores`.
@@ -35,53 +34,52 @@ use std::ops::Range;
 /// Milliseconds since 1970.
 pub type Millis = i64;
 
-/// How many rounds are looked at for those that wait. Who has that many more since has noticed
-/// whoever does not report; and a campaign with a day's millions of rounds must not keep a start
-/// waiting.
+/// Number of rounds that are searched for open ones. A larger number would delay the start of
+/// campaigns with millions of rounds per day.
 pub const LOOKED_BACK: u64 = 100_000;
 
-/// The store cannot do what was asked; nothing is known of the batch in hand.
+/// An error of the store; the state of the current batch is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
 pub struct StoreError {
-    /// What went wrong, in a sentence without secrets.
+    /// Description, without secrets.
     pub what: String,
-    /// Whether the process must stop: a write or a sync failed, and nobody can know what the disk
-    /// holds. If not, the same can be tried again later.
+    /// Whether the process must stop: a write or a sync failed, and the contents of the disk are
+    /// unknown. Otherwise the call can be repeated later.
     pub is_fatal: bool,
 }
 
-/// Where campaigns are kept. Calls block; they come from several threads.
+/// A store of campaigns. Calls block and come from several threads.
 pub trait Store: Send + Sync + std::fmt::Debug {
     /// Its name in logs and metrics: `memory`, `sqlite`, `postgres`.
     fn name(&self) -> &'static str;
 
-    /// Whether other processes may write to the same campaigns: counts must then be read again now
-    /// and then.
+    /// Whether other processes may write to the same campaigns: counts must then be read again from
+    /// time to time.
     fn is_shared(&self) -> bool;
 
-    /// Whether nothing is waited for: no disk, no network. Such a store is written to by whoever
-    /// asks, not by a thread of its own.
+    /// Whether calls never wait for a disk or network. Such a store is written to by the caller,
+    /// not by a separate thread.
     fn is_in_memory(&self) -> bool {
         false
     }
 
-    /// Carries out the commands in their order, each of them wholly or not at all. A command that
-    /// is refused changes nothing and does not hinder the others. Everything is durable when this
-    /// returns; one answer a command.
+    /// Carries out the commands in order, each as a whole or not at all. A rejected command changes
+    /// nothing and does not affect the others. Everything is durable when this returns; there is
+    /// one result per command.
     ///
     /// # Errors
-    /// If nothing is known of what was kept.
+    /// If it is unknown which commands were carried out.
     fn apply(&self, batch: &[Command]) -> Result<Vec<Result<Done, Refusal>>, StoreError>;
 
-    /// Forgets what it remembers of a campaign that another process has deleted: another campaign
-    /// may have its id by now.
+    /// Forgets a campaign that another process has deleted: another campaign may have its id by
+    /// now.
     fn forget_campaign(&self, id: &str) {
         let _ = id;
     }
 
-    /// Takes so many round ids, counted from 1, for the process that asks: nobody is ever given the
-    /// same ones for rounds that were acknowledged. Ids that are taken and not used leave gaps.
+    /// Takes round ids, counted from 1, for this process. No two acknowledged rounds get the same
+    /// id. Unused ids leave gaps.
     ///
     /// # Errors
     /// If the store cannot be reached, or does not know the campaign.
@@ -102,17 +100,17 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Campaigns in the order of their ids, those after `after`.
     fn campaigns(&self, after: Option<&str>, limit: usize) -> Result<Vec<CampaignRow>, StoreError>;
 
-    /// What a campaign has learnt.
+    /// The counts of a campaign.
     fn standing(&self, campaign: &str) -> Result<Standing, StoreError>;
 
-    /// The split that a round was handed out with; none if it was not handed out.
+    /// The split of a round; none if the round was not issued.
     fn split(&self, campaign: &str, round: u64) -> Result<Option<SplitRow>, StoreError>;
 
     /// The split with the highest rounds.
     fn last_split(&self, campaign: &str) -> Result<Option<SplitRow>, StoreError>;
 
-    /// The part of a campaign that changes, with the last split if it begins after `after`: for
-    /// processes that share a store, which read it often.
+    /// The part of a campaign that changes, with the last split if it begins after `after`.
+    /// Processes that share a store read it often.
     fn snapshot(&self, campaign: &str, after: u64) -> Result<Option<CampaignSnapshot>, StoreError> {
         let Some(row) = self.campaign(campaign)? else { return Ok(None) };
         let last_split = self.last_split(campaign)?.filter(|last| last.rounds.start > after);
@@ -126,11 +124,11 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         }))
     }
 
-    /// Rounds that expire after `now` and of which something is still to be told, in order: the
-    /// number of each, and when it expires. Only the last [`LOOKED_BACK`] rounds are looked at.
+    /// Open rounds that expire after `now`, in order, with their time of expiry. Only the last
+    /// [`LOOKED_BACK`] rounds are searched.
     fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<(u64, Millis)>, StoreError>;
 
-    /// Those of the rounds of which nothing more is to be told, in their order.
+    /// Those of the rounds that are complete, in order.
     fn complete_rounds(&self, campaign: &str, rounds: &[u64]) -> Result<Vec<u64>, StoreError> {
         let mut complete = Vec::new();
         for round in rounds {
@@ -144,42 +142,41 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         Ok(complete)
     }
 
-    /// Rounds in order, those after `after`, with what was told of them. What was corrected is
-    /// shown as corrected.
+    /// Rounds in order, after `after`, with their outcomes, including corrections.
     fn rounds(&self, campaign: &str, after: u64, limit: usize)
     -> Result<Vec<RoundRow>, StoreError>;
 
-    /// What happened, in the order of `seq`, after `after`.
+    /// Events in the order of `seq`, after `after`.
     fn events(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<Event>, StoreError>;
 
     /// The number of the last event of a campaign; 0 if there is none.
     fn last_event(&self, campaign: &str) -> Result<u64, StoreError>;
 
-    /// The rounds that were handed out under an idempotency key, if it is still kept.
+    /// The rounds that were issued under an idempotency key, if it is still kept.
     fn used_key(&self, token: &str, key: &str, now: Millis) -> Result<Option<UsedKey>, StoreError>;
 
-    /// Every token that was ever made, revoked ones too.
+    /// All tokens, including revoked ones.
     fn tokens(&self) -> Result<Vec<TokenRow>, StoreError>;
 
-    /// The counts of rounds that were compacted; none if there are none.
+    /// The counts of compacted rounds, if there are any.
     fn checkpoint(&self, campaign: &str) -> Result<Option<Checkpoint>, StoreError>;
 
-    /// Replaces the oldest rounds by their counts, a bounded number in one transaction: what is
-    /// reported meanwhile does not wait long. The last split always stays. Counts do not change.
+    /// Replaces the oldest rounds by their counts, a bounded number per transaction, so that
+    /// reports do not wait long. The last split always stays. Counts do not change.
     ///
     /// # Errors
     /// If the store cannot be written to; nothing has changed then.
     fn compact(&self, compaction: &Compaction) -> Result<Compacted, StoreError>;
 
-    /// Removes at most about so many rows of deleted campaigns; returns how many were removed. Zero
-    /// means that none are left.
+    /// Removes about this many rows of deleted campaigns at most; returns the number. Zero means
+    /// that none are left.
     ///
     /// # Errors
     /// If the store cannot be written to.
     fn purge(&self, rows: usize) -> Result<u64, StoreError>;
 
-    /// Returns free space to the file system, a bounded amount per call, where that is possible
-    /// while the store is in use; returns how many bytes. Zero means that there is no more.
+    /// Returns free space to the file system, a bounded amount per call, if that is possible while
+    /// the store is in use; returns the number of bytes. Zero means that there is no more.
     ///
     /// # Errors
     /// If the store cannot be written to.
@@ -187,16 +184,16 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         Ok(0)
     }
 
-    /// How large it is.
+    /// Its size.
     fn size(&self) -> Result<StoreSize, StoreError>;
 
-    /// Campaigns that were deleted, the latest first.
+    /// Deleted campaigns, the latest first.
     fn deleted_campaigns(&self, limit: usize) -> Result<Vec<DeletedCampaign>, StoreError>;
 
-    /// Folds all feedback again and compares the counts that are kept with it.
+    /// Recounts all outcomes and compares the stored counts.
     fn verify(&self) -> Result<Verified, StoreError>;
 
-    /// Whether it can be written to.
+    /// Checks that it can be written to.
     fn health(&self) -> Result<(), StoreError>;
 
     /// Sizes and connections, for metrics. Blocks; what cannot be determined is absent.
@@ -211,6 +208,6 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Everything was imported: removes the mark.
     fn end_import(&self) -> Result<(), StoreError>;
 
-    /// Called before the process ends: leaves files tidy. What was acknowledged is safe without it.
+    /// Called before the process ends, to close files. Acknowledged data is safe without it.
     fn close(&self) -> Result<(), StoreError>;
 }

@@ -1,4 +1,4 @@
-//! What a store keeps, as it is read.
+//! Stored data as it is read.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,71 +8,71 @@ use utoipa::ToSchema;
 
 use super::Millis;
 
-/// What a campaign may do.
+/// Status of a campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CampaignStatus {
-    /// It hands out rounds and takes what comes back.
+    /// It issues rounds and accepts reports.
     Open,
-    /// It only takes what comes back.
+    /// It only accepts reports.
     Paused,
-    /// It has ended. What comes back is taken for a while.
+    /// It has ended. Reports are accepted for a while.
     Closed,
 }
 
 /// A campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CampaignRow {
-    /// The client's name for it.
+    /// The id.
     pub id: String,
     /// Its request, see [`NewCampaign`](super::NewCampaign).
     pub spec: String,
-    /// How many tasks it has.
+    /// Number of tasks.
     pub tasks: u32,
-    /// What it may do.
+    /// The status.
     pub status: CampaignStatus,
-    /// Counts changes of the status, from 1.
+    /// Number of changes of the status, from 1.
     pub version: u64,
-    /// When it began.
+    /// Time of creation.
     pub created_at: Millis,
-    /// When its status was set last.
+    /// Time of the last change of the status.
     pub changed_at: Millis,
 }
 
 /// The part of a campaign that changes, as of one moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CampaignSnapshot {
-    /// What it may do.
+    /// The status.
     pub status: CampaignStatus,
-    /// Counts changes of the status, from 1.
+    /// Number of changes of the status, from 1.
     pub version: u64,
-    /// When it began: another time means another campaign of the same id.
+    /// Time of creation; another time means another campaign with the same id.
     pub created_at: Millis,
-    /// When its status was set last.
+    /// Time of the last change of the status.
     pub changed_at: Millis,
-    /// What it has learnt.
+    /// The counts.
     pub standing: Standing,
-    /// The split with the highest rounds, if it begins after the round that was asked for.
+    /// The split with the highest rounds, if it begins after the requested round.
     pub last_split: Option<SplitRow>,
 }
 
-/// What each task is given in a round.
+/// Spends of the tasks in a round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Split {
-    /// What may be spent.
+    /// The budget.
     pub budget: f64,
-    /// Which tasks are there; absent: all.
+    /// The available tasks; absent: all.
     pub available: Option<Vec<bool>>,
-    /// What each is given.
+    /// The spends.
     pub spend: Vec<f64>,
-    /// The chance of success that each has by it.
+    /// Probabilities of success at these spends.
     pub success: Vec<f64>,
-    /// What the learner wrote for each: weights, or the split itself.
+    /// The learner's values for the tasks: weights, or the split itself.
     pub index: Vec<f64>,
 }
 
 impl Split {
-    /// How many tasks are there.
+    /// Number of available tasks.
     #[must_use]
     pub fn there(&self) -> usize {
         self.available
@@ -81,41 +81,40 @@ impl Split {
     }
 }
 
-/// A split that was handed out.
+/// An issued split.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SplitRow {
-    /// For these rounds.
+    /// The rounds.
     pub rounds: Range<u64>,
-    /// What each task was given.
+    /// The spends.
     pub split: Arc<Split>,
-    /// What was known when it was decided.
+    /// Version of the counts that it is based on.
     pub stats_version: u64,
     /// When.
     pub at: Millis,
-    /// When the rounds are given up for lost.
+    /// Time of expiry.
     pub expires_at: Millis,
 }
 
-/// What came back of a task in a round. Not completed and not known are two things: what is not
-/// known has no outcome at all.
+/// Outcome of a task in a round. An unknown outcome is absent, which differs from a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
     /// Whether it succeeded.
     pub completed: bool,
-    /// What a success brought, in billionths of the largest reward; zero for a failure.
+    /// Reward in billionths of the largest reward; zero for a failure.
     pub reward: u64,
 }
 
-/// The fold of what came back of one task. Whole numbers: the order does not matter.
+/// Counts of one task: integers, so the order of outcomes does not matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TaskCount {
-    /// Outcomes told.
+    /// Number of reported outcomes.
     pub told: u64,
-    /// Successes among them.
+    /// Number of successes among them.
     pub completions: u64,
-    /// What these brought, in billionths of the largest reward.
+    /// Sum of their rewards, in billionths of the largest reward.
     pub reward_sum: u64,
-    /// How many successes the curves expected of the outcomes told, in billionths.
+    /// Number of successes that the curves predict for the reported outcomes, in billionths.
     pub expected: u64,
 }
 
@@ -128,7 +127,7 @@ impl TaskCount {
         self.reward_sum += outcome.reward;
     }
 
-    /// Takes one outcome for another.
+    /// Replaces one outcome by another.
     pub fn correct(&mut self, from: Outcome, to: Outcome) {
         self.completions = self.completions + u64::from(to.completed) - u64::from(from.completed);
         self.reward_sum = self.reward_sum + to.reward - from.reward;
@@ -143,10 +142,10 @@ impl TaskCount {
     }
 }
 
-/// What a campaign has learnt, and how far it has come.
+/// Counts and progress of a campaign.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Standing {
-    /// One a task.
+    /// One entry per task.
     pub tasks: Vec<TaskCount>,
     /// Outcomes and corrections counted so far: the same number means the same counts.
     pub version: u64,
@@ -277,11 +276,11 @@ pub enum EventKind {
         round: u64,
         /// The task.
         task: u32,
-        /// What had come back.
+        /// The previous outcome.
         from: Outcome,
-        /// What should have.
+        /// The new outcome.
         to: Outcome,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -293,7 +292,7 @@ pub struct UsedKey {
     pub request: [u8; 32],
     /// The campaign.
     pub campaign: String,
-    /// The rounds that were handed out.
+    /// The rounds that were issued.
     pub rounds: Range<u64>,
 }
 
@@ -304,31 +303,31 @@ pub struct TokenRow {
     pub id: String,
     /// SHA-256 of the secret part.
     pub hash: [u8; 32],
-    /// What it allows, as words: `read`, `decide`, `report`, `admin`.
+    /// Its scopes: `read`, `decide`, `report`, `admin`.
     pub scopes: Vec<String>,
     /// The campaign that it is restricted to, or a prefix of ids followed by `*`; absent: all.
     pub campaign: Option<String>,
-    /// Name for people; absent if it was created without one.
+    /// Name in lists and logs; absent if it was created without one.
     pub name: Option<String>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Millis,
-    /// From then on it is not good; absent: for ever.
+    /// Time of expiry; absent: never.
     pub expires_at: Option<Millis>,
-    /// Since when it is revoked.
+    /// Time of revocation.
     pub revoked_at: Option<Millis>,
-    /// The use that was noted last.
+    /// The last recorded use.
     pub last_used_at: Option<Millis>,
 }
 
-/// What a check of all counts found.
+/// Result of a check of all counts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Verified {
-    /// Campaigns looked at.
+    /// Number of campaigns.
     pub campaigns: u64,
-    /// Rounds.
+    /// Number of rounds.
     pub rounds: u64,
-    /// Feedback items.
+    /// Number of outcomes.
     pub items: u64,
-    /// Sentences that say what does not fit; empty: all is well.
+    /// Descriptions of errors; empty if there are none.
     pub faults: Vec<String>,
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use outlay_server::limits::Limits;
 use outlay_server::store::{Command, MemoryStore, Store, TokenRevocation};
-use outlay_server::tokens::{Scope, Wish, make};
+use outlay_server::tokens::{Scope, TokenRequest, make};
 use serde_json::Value;
 
 use super::client::{Client, connect};
@@ -104,8 +104,8 @@ fn expected(needs: Needs, kind: &Kind) -> Option<u16> {
 fn kinds(store: &MemoryStore) -> Vec<Kind> {
     let add = |scope: Scope, campaign: Option<&str>, good_for: Option<i64>, at: i64| {
         let campaign = campaign.map(str::to_owned);
-        let wish = Wish { scopes: vec![scope], campaign, name: None, good_for };
-        let (row, secret) = make(&wish, at).unwrap();
+        let request = TokenRequest { scopes: vec![scope], campaign, name: None, good_for };
+        let (row, secret) = make(&request, at).unwrap();
         let id = row.id.clone();
         store.apply(&[Command::AddToken(row)]).unwrap().pop().unwrap().unwrap();
         (id, secret.reveal().to_owned())
@@ -317,9 +317,10 @@ fn a_token_is_revoked_even_if_nobody_waits_for_the_answer() {
         }
         store.apply(batch)
     });
-    let wish = |scope| Wish { scopes: vec![scope], campaign: None, name: None, good_for: None };
-    let (admin, admin_secret) = make(&wish(Scope::Admin), 0).unwrap();
-    let (reader, reader_secret) = make(&wish(Scope::Read), 0).unwrap();
+    let request =
+        |scope| TokenRequest { scopes: vec![scope], campaign: None, name: None, good_for: None };
+    let (admin, admin_secret) = make(&request(Scope::Admin), 0).unwrap();
+    let (reader, reader_secret) = make(&request(Scope::Read), 0).unwrap();
     let id = reader.id.clone();
     store.apply(&[Command::AddToken(admin), Command::AddToken(reader)]).unwrap();
     let service = Running::with(Arc::new(store), Limits::default());

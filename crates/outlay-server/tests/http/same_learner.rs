@@ -10,8 +10,8 @@ use outlay::learner::LEARNERS;
 use outlay::ledger::{Entry, Ledger, Settings};
 use outlay::problem::NoFiles;
 use outlay::random::{Draws, Purpose};
+use outlay_server::api::TaskResult;
 use outlay_server::limits::Limits;
-use outlay_server::shapes::TaskResult;
 use outlay_server::store::{MemoryStore, SqliteOptions, SqliteStore, Store};
 use serde_json::json;
 

@@ -133,7 +133,7 @@ fn what_is_no_export_is_refused() {
         assert!(!error.is_empty(), "without {}", lines[missing]);
         assert!(!refused(&lines[..missing]).is_empty());
     }
-    assert!(refused(&lines[..lines.len() - 1]).ends_with(": make it anew"));
+    assert!(refused(&lines[..lines.len() - 1]).ends_with("; export again"));
     for twice in 1..lines.len() {
         let mut lines = lines.clone();
         lines.insert(twice, lines[twice]);
@@ -141,17 +141,20 @@ fn what_is_no_export_is_refused() {
     }
     assert_eq!(
         refused(&["{\"line\":\"export\",\"form\":4}"]),
-        "line 1 cannot be imported: it has form 4, and this outlay knows forms up to 3: use a later outlay"
+        "line 1 cannot be imported: it has format 4, and this version of outlay reads formats up to 3; use a later version"
     );
-    assert_eq!(refused(&[lines[1]]), "line 1 cannot be imported: an export begins otherwise");
+    assert_eq!(
+        refused(&[lines[1]]),
+        "line 1 cannot be imported: it is not the first line of an export"
+    );
     assert!(
         refused(&[lines[0], "no JSON"]).starts_with("line 2 cannot be imported: expected"),
         "{}",
         refused(&[lines[0], "no JSON"])
     );
-    assert!(refused(&[]).contains("cut off"));
+    assert!(refused(&[]).contains("truncated"));
     let error = import(&store, &mut whole.as_bytes()).unwrap_err();
-    assert_eq!(error.0, "the store is not empty: import into a new one");
+    assert_eq!(error.0, "the store is not empty; import into a new one");
 }
 
 #[test]
@@ -162,7 +165,7 @@ fn a_line_with_a_number_too_large_is_refused_without_a_panic() {
         "{\"line\":\"campaign\",\"id\":\"c\",\"tasks\":1,\"at\":0,\"by\":\"\",\"spec\":\"{}\"}";
     let text = format!("{{\"line\":\"export\",\"form\":1}}\n{campaign}\n{ask}\n");
     let error = import(&MemoryStore::new(), &mut text.as_bytes()).unwrap_err();
-    assert_eq!(error.0, "line 3 cannot be imported: a number or a digest cannot be one");
+    assert_eq!(error.0, "line 3 cannot be imported: a number or a digest is invalid");
 }
 
 #[test]
@@ -192,7 +195,7 @@ fn many_tokens() -> String {
 fn an_interrupted_import_is_noticed(open: &dyn Fn() -> Result<Box<dyn Store>, StoreError>) {
     let store = open().unwrap();
     let error = import(store.as_ref(), &mut many_tokens().as_bytes()).unwrap_err();
-    assert!(error.0.starts_with("the export is cut off after line 2501"), "{error}");
+    assert!(error.0.starts_with("the export is truncated after line 2501"), "{error}");
     assert!(store.tokens().unwrap().len() >= 2000, "nothing is in the store");
     drop(store);
     for _ in 0..2 {
@@ -252,7 +255,7 @@ fn a_backup_comes_back_as_it_was() {
     left.sort();
     assert_eq!(left, ["manifest.json", "outlay.db"]);
     let again = backup(data.path(), &copy, 1234).unwrap_err();
-    assert!(again.0.ends_with("is there already: name a folder that is not"), "{again}");
+    assert!(again.0.ends_with("already exists; name a new folder"), "{again}");
     let back = place.path().join("deep/back");
     assert_eq!(restore(&copy, &back, &any_file_system()).unwrap(), manifest);
     let restored = SqliteStore::open(&back, &any_file_system()).unwrap();
@@ -263,7 +266,7 @@ fn a_backup_comes_back_as_it_was() {
     );
     assert_eq!(restored.mark().unwrap(), store.mark().unwrap());
     let again = restore(&copy, &back, &any_file_system()).unwrap_err();
-    assert!(again.0.ends_with("has a store already: name a folder without one"), "{again}");
+    assert!(again.0.ends_with("already has a store; name a folder without one"), "{again}");
 }
 
 /// The copy is the store as it was at one event, though reports come in all the while.
@@ -323,7 +326,7 @@ fn what_is_no_backup_is_refused_and_nothing_is_left() {
         assert!(error.0.contains(part), "{error}");
         assert!(!back.exists(), "{part}: something is left");
     };
-    let not_the_file = "is not the file that its manifest describes";
+    let not_the_file = "does not match its manifest";
     for place in [100, whole.len() / 2, whole.len() - 1] {
         let mut bytes = whole.clone();
         bytes[place] ^= 1;
@@ -336,10 +339,10 @@ fn what_is_no_backup_is_refused_and_nothing_is_left() {
     refused("cannot read");
     std::fs::write(&database, &whole).unwrap();
     for (from, to, part) in [
-        ("\"items\": 6", "\"items\": 7", "is not the store that its manifest describes"),
-        ("\"outlay_backup\": 1", "\"outlay_backup\": 2", "has form 2"),
+        ("\"items\": 6", "\"items\": 7", "does not contain the store in its manifest"),
+        ("\"outlay_backup\": 1", "\"outlay_backup\": 2", "has format 2"),
         ("\"seq\"", "\"sequence\"", "is not the manifest of a backup"),
-        ("\"form\": 4", "\"form\": 99", "is not the store that its manifest describes"),
+        ("\"form\": 4", "\"form\": 99", "does not contain the store in its manifest"),
     ] {
         std::fs::write(&manifest, whole_manifest.replace(from, to)).unwrap();
         refused(part);
@@ -358,12 +361,7 @@ fn a_store_that_was_tampered_with_gives_no_backup() {
     by_hand.execute_batch("UPDATE task_count SET told = told + 1").unwrap();
     drop(by_hand);
     let error = backup(data.path(), &place.path().join("copy"), 0).unwrap_err();
-    assert!(
-        error
-            .0
-            .starts_with("no backup was made, because the store is not what was written to it: "),
-        "{error}"
-    );
+    assert!(error.0.starts_with("no backup was made, because the store is damaged: "), "{error}");
     assert!(std::fs::read_dir(place.path()).unwrap().next().is_none(), "something is left");
     let nowhere = backup(Path::new("/nowhere/at/all"), &place.path().join("copy"), 0).unwrap_err();
     assert!(nowhere.0.contains("has no store"), "{nowhere}");

@@ -4,7 +4,7 @@
 use outlay::Problem;
 use outlay::feedback::{Completion, Reward};
 use outlay::random::Draws;
-use outlay_server::shapes::TaskResult;
+use outlay_server::api::TaskResult;
 use serde_json::json;
 
 pub(crate) fn problem() -> serde_json::Value {

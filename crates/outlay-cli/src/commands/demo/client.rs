@@ -6,9 +6,9 @@ use std::time::Duration;
 use outlay::Problem;
 use outlay::feedback::{Feedback, Outcome, Reward};
 use outlay::simulation::Environment;
+use outlay_server::api::{Ask, NewCampaign, Rounds, TaskResult, Told};
 use outlay_server::error::{ApiError, ErrorCode};
 use outlay_server::service::CampaignService;
-use outlay_server::shapes::{Ask, NewCampaign, Rounds, TaskResult, Told};
 
 use super::delayed_reports::DelayedReports;
 use super::{NOTICE, auctions};

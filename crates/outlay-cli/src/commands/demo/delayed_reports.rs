@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use outlay::random::{Draws, Purpose};
-use outlay_server::shapes::{BulkLine, TaskResult};
+use outlay_server::api::{BulkLine, TaskResult};
 
 /// Reports by arrival time, in rounds since the start.
 #[derive(Debug)]

@@ -113,7 +113,7 @@ pub(crate) fn run(arguments: &ServeArgs, quiet: bool) -> Result<CommandOutput, F
     }
 }
 
-/// Tells systemd; without it nothing happens.
+/// Notifies systemd; does nothing without it.
 fn notify(state: sd_notify::NotifyState<'_>) {
     if let Err(error) = sd_notify::notify(&[state]) {
         tracing::warn!(%error, "cannot notify systemd");

@@ -1,4 +1,4 @@
-//! A one-off problem: the best split, and nothing kept.
+//! Solves a problem without storing anything.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -24,11 +24,10 @@ pub struct AllocateRequest {
     /// The keys of a problem file.
     #[schema(value_type = crate::problem_file::ProblemFile)]
     pub problem: serde_json::Value,
-    /// What may be spent; the problem's budget if absent.
+    /// The budget; default: that of the problem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<f64>,
-    /// What a success of some tasks is worth, by their names; the others are worth what the problem
-    /// says.
+    /// Values of a success for some tasks, by name; the others have the values of the problem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<std::collections::HashMap<String, f64>>)]
     pub values: Option<serde_json::Map<String, serde_json::Value>>,
@@ -38,39 +37,40 @@ impl HasFreePart for AllocateRequest {
     const RECORDS: &'static [&'static str] = &[];
 }
 
-/// The best split, with a bound on how much better any split could be.
+/// The best split, with a bound on the possible improvement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AllocateAnswer {
-    /// What could be spent.
+    /// The budget.
     pub budget: f64,
     /// Expected reward of the round.
     pub value: f64,
-    /// No split has a larger value.
+    /// Upper bound on the value of any split.
     pub upper_bound: f64,
-    /// No split is better by more than this share.
+    /// Largest possible relative improvement.
     pub gap: f64,
-    /// What one more unit of budget is worth.
+    /// Marginal value of the budget.
     pub price: f64,
-    /// `optimal`, `within_tolerance`, or `limit` if the search ended before it was sure.
+    /// `optimal`, `within_tolerance`, or `limit` if the search ended before the tolerance was
+    /// reached.
     pub status: String,
-    /// What is left of the budget because it would buy nothing.
+    /// Budget that is kept because it would have no effect.
     pub unspent: f64,
-    /// One entry a task.
+    /// One entry per task.
     pub tasks: Vec<AllocatedTask>,
 }
 
-/// What a task is given, and its chance of success by it.
+/// Spend of a task and its probability of success.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AllocatedTask {
     /// Its name.
     pub task: String,
-    /// The amount.
+    /// The spend.
     pub spend: f64,
-    /// The chance of success.
+    /// The probability of success.
     pub success: f64,
 }
 
-/// The best split of a budget, for values that are known.
+/// Solve a problem whose values are known.
 #[utoipa::path(
     post,
     path = "/v1/allocate",
@@ -79,8 +79,8 @@ pub struct AllocatedTask {
     request_body = AllocateRequest,
     responses(
         (status = 200, description = "The split and its certificate.", body = AllocateAnswer),
-        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "4XX", description = "The request was rejected.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "The service could not answer.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["decide"]))
 )]
@@ -125,7 +125,7 @@ fn solve(
     })
 }
 
-/// A bound that was beaten is a fault of the service; all else is one of the problem.
+/// A beaten bound is a bug of the service; all other errors belong to the problem.
 fn code_of(error: &AllocationError) -> ErrorCode {
     match error {
         AllocationError::BoundBeaten { .. } => ErrorCode::Internal,
@@ -162,7 +162,7 @@ fn values(
         );
         return Err(refused
             .at(format!("/problem/task/{position}"))
-            .hint("give the task a `value`, or `values` beside the problem"));
+            .hint("give the task a `value`, or add it to `values`"));
     }
     Ok(values.into_iter().flatten().collect())
 }

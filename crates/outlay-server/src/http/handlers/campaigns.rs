@@ -1,4 +1,4 @@
-//! Campaigns: begun, looked at, paused and closed.
+//! Create, read, change and delete campaigns.
 
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize, Serializer};
 use utoipa::IntoParams;
 
+use crate::api::{CampaignChange, CampaignList, CampaignState, CurveList, EventList, NewCampaign};
 use crate::error::{ApiError, ErrorCode};
 use crate::http::App;
 use crate::http::answers::Answers;
@@ -18,17 +19,14 @@ use crate::http::extract::{
 };
 use crate::http::parameters::{InCampaign, NamedPage, Page, within};
 use crate::service::CurvePart;
-use crate::shapes::{
-    CampaignChange, CampaignList, CampaignState, CurveList, EventList, NewCampaign,
-};
 
 impl HasFreePart for NewCampaign {
     const RECORDS: &'static [&'static str] = &["guards"];
 }
 
-/// Begin a campaign.
+/// Create a campaign.
 ///
-/// The id is yours to choose. The same request again changes nothing and is answered with 200.
+/// You choose the id. Repeating the request changes nothing and is answered with 200.
 #[utoipa::path(
     put,
     path = "/v1/campaigns/{campaign}",
@@ -37,10 +35,10 @@ impl HasFreePart for NewCampaign {
     params(InCampaign),
     request_body = NewCampaign,
     responses(
-        (status = 201, description = "It has begun.", body = CampaignState, headers(("etag" = String), ("location" = String))),
-        (status = 200, description = "It was there, and the same.", body = CampaignState, headers(("etag" = String))),
-        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 201, description = "Created.", body = CampaignState, headers(("etag" = String), ("location" = String))),
+        (status = 200, description = "It exists already with the same settings.", body = CampaignState, headers(("etag" = String))),
+        (status = "4XX", description = "The request was rejected.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "The service could not answer.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["admin"]))
 )]
@@ -65,7 +63,7 @@ pub(crate) async fn put(
     Ok(([(header::ETAG, tag)], Json(&*state)).into_response())
 }
 
-/// Where a campaign stands.
+/// Read the state of a campaign.
 #[utoipa::path(
     get,
     path = "/v1/campaigns/{campaign}",
@@ -73,13 +71,13 @@ pub(crate) async fn put(
     tag = "campaigns",
     params(
         InCampaign,
-        ("if-none-match" = Option<String>, Header, description = "An `ETag` that you have: if it still is the right one, the answer is 304 and empty"),
+        ("if-none-match" = Option<String>, Header, description = "The `ETag` of an earlier response; if it is still current, the response is an empty 304"),
     ),
     responses(
-        (status = 200, description = "As it stands.", body = CampaignState, headers(("etag" = String))),
-        (status = 304, description = "As you know it.", headers(("etag" = String))),
-        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 200, description = "The state.", body = CampaignState, headers(("etag" = String))),
+        (status = 304, description = "Unchanged.", headers(("etag" = String))),
+        (status = "4XX", description = "The request was rejected.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "The service could not answer.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["read"]))
 )]
@@ -91,7 +89,7 @@ pub(crate) async fn get(
     let head = |tag: HeaderValue| {
         [(header::ETAG, tag), (header::CACHE_CONTROL, HeaderValue::from_static("no-cache"))]
     };
-    // The tag is known without a search for the next split.
+    // The tag is known without computing the next split.
     if headers.contains_key(header::IF_NONE_MATCH)
         && let Some(tag) = app.service.campaign_tag(&id).await?
     {
@@ -108,7 +106,7 @@ pub(crate) async fn get(
     Ok((head, app.large_answer(&id).await?.json(Shared(state)).await?).into_response())
 }
 
-/// Pause, open again or close a campaign.
+/// Pause, reopen or close a campaign.
 #[utoipa::path(
     patch,
     path = "/v1/campaigns/{campaign}",
@@ -116,13 +114,13 @@ pub(crate) async fn get(
     tag = "campaigns",
     params(
         InCampaign,
-        ("if-match" = String, Header, pattern = r#"^(\*|"[0-9]{1,18}(\.[0-9]{1,18}){0,3}")$"#, example = "\"1.0.0.0\"", description = "The `ETag` of the campaign as you know it, or `*`. Only its version counts, so rounds and feedback in between do not matter"),
+        ("if-match" = String, Header, pattern = r#"^(\*|"[0-9]{1,18}(\.[0-9]{1,18}){0,3}")$"#, example = "\"1.0.0.0\"", description = "The `ETag` of the campaign as you know it, or `*`. Only its version is compared, so rounds and feedback in between do not matter"),
     ),
     request_body = CampaignChange,
     responses(
         (status = 200, description = "Done.", body = CampaignState, headers(("etag" = String))),
-        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "4XX", description = "The request was rejected.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "The service could not answer.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["admin"]))
 )]
@@ -152,9 +150,9 @@ pub(crate) struct Force {
     force: bool,
 }
 
-/// Delete a campaign, its rounds and its outcomes for good.
+/// Delete a campaign with its rounds and outcomes, permanently.
 ///
-/// The id is free at once. Tokens that are restricted to it stay.
+/// The id is free immediately. Tokens that are restricted to it remain.
 #[utoipa::path(
     delete,
     path = "/v1/campaigns/{campaign}",
@@ -163,12 +161,12 @@ pub(crate) struct Force {
     params(
         InCampaign,
         Force,
-        ("if-match" = String, Header, pattern = r#"^(\*|"[0-9]{1,18}(\.[0-9]{1,18}){0,3}")$"#, example = "\"1.0.0.0\"", description = "The `ETag` of the campaign as you know it, or `*`. Only its version counts"),
+        ("if-match" = String, Header, pattern = r#"^(\*|"[0-9]{1,18}(\.[0-9]{1,18}){0,3}")$"#, example = "\"1.0.0.0\"", description = "The `ETag` of the campaign as you know it, or `*`. Only its version is compared"),
     ),
     responses(
         (status = 204, description = "Deleted."),
-        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "4XX", description = "The request was rejected.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "The service could not answer.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["admin"]))
 )]
@@ -187,7 +185,7 @@ pub(crate) async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Campaigns in the order of their ids.
+/// List campaigns in the order of their ids.
 #[utoipa::path(
     get,
     path = "/v1/campaigns",
@@ -195,9 +193,9 @@ pub(crate) async fn delete(
     tag = "campaigns",
     params(NamedPage),
     responses(
-        (status = 200, description = "A page of them.", body = CampaignList),
-        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 200, description = "A page of campaigns.", body = CampaignList),
+        (status = "4XX", description = "The request was rejected.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "The service could not answer.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["read"]))
 )]
@@ -209,7 +207,7 @@ pub(crate) async fn list(
     Ok(Json(app.service.campaigns(page.after.as_deref(), limit).await?))
 }
 
-/// What happened to a campaign, in order.
+/// List the events of a campaign in order.
 #[utoipa::path(
     get,
     path = "/v1/campaigns/{campaign}/events",
@@ -217,9 +215,9 @@ pub(crate) async fn list(
     tag = "campaigns",
     params(InCampaign, Page),
     responses(
-        (status = 200, description = "A page of it.", body = EventList),
-        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 200, description = "A page of events.", body = EventList),
+        (status = "4XX", description = "The request was rejected.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "The service could not answer.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["read"]))
 )]
@@ -234,23 +232,23 @@ pub(crate) async fn events(
     writer.json(list).await
 }
 
-/// How finely curves are to be drawn.
+/// The requested part and resolution of the curves.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Fineness {
-    /// Points of each curve, 2 to 1000; 100 if absent. Where tasks are many there are fewer: at
-    /// most 100,000 in all.
+    /// Points per curve, 2 to 1000; default 100. Fewer if there are many tasks: at most 100,000 in
+    /// total.
     #[param(minimum = 2, maximum = 1000)]
     points: Option<u64>,
-    /// Only the curve of the task with this name; those of all tasks if absent.
+    /// Only the curve of the task with this name; default: all tasks.
     task: Option<String>,
-    /// The largest spend; the budget if absent or if it is more.
+    /// The largest spend; the budget if absent or larger than the budget.
     #[param(exclusive_minimum = 0)]
     up_to: Option<f64>,
 }
 
-/// The curves of a campaign's tasks as points to draw.
+/// Points of the response curves of a campaign, for plots.
 #[utoipa::path(
     get,
     path = "/v1/campaigns/{campaign}/curves",
@@ -258,9 +256,9 @@ pub(crate) struct Fineness {
     tag = "campaigns",
     params(InCampaign, Fineness),
     responses(
-        (status = 200, description = "One a task.", body = CurveList),
-        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 200, description = "One curve per task.", body = CurveList),
+        (status = "4XX", description = "The request was rejected.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "The service could not answer.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["read"]))
 )]
@@ -278,7 +276,7 @@ pub(crate) async fn curves(
     writer.json(app.service.curves(&id, part).await?).await
 }
 
-/// A state that others look at, too.
+/// A shared state.
 #[derive(Debug)]
 struct Shared(Arc<CampaignState>);
 
@@ -288,8 +286,7 @@ impl Serialize for Shared {
     }
 }
 
-/// Changes whenever anything does that a client waits for. Only the version is compared when a
-/// change is made.
+/// Changes whenever the shown state does. Only the version is compared when a change is made.
 fn etag(state: &CampaignState) -> HeaderValue {
     quoted(&format!(
         "{}.{}.{}.{}",
@@ -311,7 +308,7 @@ pub(super) fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
     known.any(|one| one == "*" || one.as_bytes() == tag.as_bytes())
 }
 
-/// The version that `If-Match` names; none for `*`.
+/// The version in `If-Match`; none for `*`.
 fn wanted_version(headers: &HeaderMap) -> Result<Option<u64>, ErrorResponse> {
     let Some(value) = headers.get(header::IF_MATCH) else {
         let refused = ApiError::new(ErrorCode::NeedsIfMatch, "If-Match is missing");

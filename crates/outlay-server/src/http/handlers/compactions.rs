@@ -1,4 +1,4 @@
-//! Old rounds are removed on request.
+//! Compaction of old rounds on request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::http::error::{ErrorResponse, ProblemDetails};
 use crate::http::extract::StrictJson;
 use crate::service::SweepReport;
 
-/// A request does at most so much work; the answer says whether there is more.
+/// Time limit of one request; the response says whether there is more to do.
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// The longest time to retain rounds: a hundred years.
@@ -24,8 +24,8 @@ const MAX_RETAIN_SECONDS: u64 = 3_155_760_000;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CompactionRequest {
-    /// Rounds that expired longer ago than this.
-    #[serde(deserialize_with = "crate::whole::number")]
+    /// Compact rounds that expired longer ago than this.
+    #[serde(deserialize_with = "crate::int64::number")]
     #[schema(minimum = 0, maximum = 3_155_760_000_u64)]
     pub retain_seconds: u64,
     /// Only count them.
@@ -33,9 +33,9 @@ pub struct CompactionRequest {
     pub dry_run: bool,
 }
 
-/// Replace old rounds by their counts, and remove what is left of deleted campaigns.
+/// Replace old rounds by their counts, and remove the rows of deleted campaigns.
 ///
-/// The counts of campaigns do not change. Nothing can be reported for the rounds any more.
+/// The counts of campaigns do not change. Reports for the rounds are no longer accepted.
 #[utoipa::path(
     post,
     path = "/v1/compactions",
@@ -43,9 +43,9 @@ pub struct CompactionRequest {
     tag = "operations",
     request_body = CompactionRequest,
     responses(
-        (status = 200, description = "Done, or as much of it as there was time for.", body = SweepReport),
-        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 200, description = "Done, or done in part; see `is_done`.", body = SweepReport),
+        (status = "4XX", description = "The request was rejected.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "The service could not answer.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["admin"]))
 )]

@@ -1,5 +1,5 @@
-//! The dashboard: files that are part of the program. They hold no data; what they show they ask
-//! the API for, like any other client.
+//! The dashboard: static files that are part of the program. They contain no data; the page uses
+//! the API like any other client.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use super::campaigns::is_known;
 use crate::error::ErrorCode;
 use crate::http::error::ErrorResponse;
 
-/// Everything from here, nothing inline, nobody may frame it, forms go nowhere.
+/// Everything from this host, nothing inline, no framing, no form targets.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -70,7 +70,7 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The same text, the same tag.
+/// The tag of a text.
 fn tag(content: &str) -> HeaderValue {
     let digest = Sha256::digest(content.as_bytes());
     let digits: String = digest.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
@@ -79,7 +79,7 @@ fn tag(content: &str) -> HeaderValue {
 
 /// The page.
 pub(in crate::http) const INDEX: &str = "/";
-/// What it is made of.
+/// Its files.
 pub(in crate::http) const FILES: &str = "/dashboard/{*file}";
 
 pub(in crate::http) async fn index(headers: HeaderMap) -> Response {
@@ -97,7 +97,7 @@ fn asset(name: &str, headers: &HeaderMap) -> Response {
     };
     let head = [
         (header::ETAG, asset.tag.clone()),
-        // Kept, but asked for again each time: after an update nobody sees half of the old page.
+        // Cached, but revalidated each time, so that an update never mixes old and new files.
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
         (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
     ];
@@ -162,7 +162,7 @@ mod tests {
                 + page.matches("<script type=\"module\" src=\"dashboard/").count()
         );
         for asset in ASSETS.iter().filter(|asset| !asset.name.starts_with("uplot/")) {
-            // Also not from the root of this host: the service may be below a path.
+            // Also not from the root of this host, because the service may have a path prefix.
             for elsewhere in
                 ["https://", "//cdn", "innerHTML", "eval(", "\"/dashboard", "\"/v1", "`/v1"]
             {

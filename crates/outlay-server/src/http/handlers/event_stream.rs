@@ -1,4 +1,4 @@
-//! The events of a campaign as they happen, by server-sent events.
+//! The events of a campaign as server-sent events.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::convert::Infallible;
@@ -15,6 +15,7 @@ use serde::Deserialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use utoipa::{IntoParams, ToSchema};
 
+use crate::api::EventEntry;
 use crate::error::{ApiError, ErrorCode};
 use crate::http::App;
 use crate::http::auth::is_still_admitted;
@@ -22,29 +23,28 @@ use crate::http::error::{ErrorResponse, ProblemDetails};
 use crate::http::extract::{CampaignId, QueryParameters};
 use crate::http::parameters::InCampaign;
 use crate::service::EventFeed;
-use crate::shapes::EventEntry;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-/// A comment is sent when nothing has happened for this long, so that proxies keep the connection
-/// and a client that is gone is noticed.
+/// After this time without an event a comment is sent, so that proxies keep the connection and a
+/// client that is gone is noticed.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// How soon a stream notices that the service stops.
+/// Time within which a stream notices that the service stops.
 const TICK: Duration = Duration::from_millis(500);
-/// How soon a stream ends after its token was revoked.
+/// Time within which a stream ends after its token was revoked.
 const TOKEN_CHECK: Duration = Duration::from_secs(5);
-/// Streams at most, as a part of all connections.
+/// Largest share of the connections that streams may take.
 const PART_OF_CONNECTIONS: usize = 2;
 
-/// Where a stream begins and ends.
+/// Start and end of a stream.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Span {
-    /// Only events after this one; `Last-Event-ID` goes before it. Without either, events from now
-    /// on.
-    #[serde(default, deserialize_with = "crate::whole::maybe")]
+    /// Only events after this one; `Last-Event-ID` takes precedence. Without either, only new
+    /// events.
+    #[serde(default, deserialize_with = "crate::int64::maybe")]
     after: Option<u64>,
-    /// End the stream after so many seconds; by default it goes on.
+    /// End the stream after this many seconds; unlimited by default.
     #[param(minimum = 1, maximum = 86400)]
     max_seconds: Option<u64>,
 }
@@ -88,12 +88,12 @@ impl EventStreams {
     }
 }
 
-/// Events as they happen.
+/// Receive events as they happen.
 ///
 /// Each is sent as a server-sent event with its `seq` as id, its `kind` as event type and the same
-/// JSON as in the list. After a break, send the last id as `Last-Event-ID`. If the campaign is
-/// deleted, the last event has type `deleted`. Several replicas on one database may send an event
-/// twice.
+/// JSON as in the list. After an interruption, send the last id as `Last-Event-ID`. If the campaign
+/// is deleted, the last event has type `deleted`. Several replicas on one database may send an
+/// event twice.
 #[utoipa::path(
     get,
     path = "/v1/campaigns/{campaign}/events/stream",
@@ -105,9 +105,9 @@ impl EventStreams {
         Resume,
     ),
     responses(
-        (status = 200, description = "They go on until the client or the service ends the connection.", body = StreamedEvent, content_type = "text/event-stream"),
-        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 200, description = "Events until the client or the service ends the connection.", body = StreamedEvent, content_type = "text/event-stream"),
+        (status = "4XX", description = "The request was rejected.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "The service could not answer.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["read"]))
 )]
@@ -154,7 +154,7 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, ErrorResponse> {
     })
 }
 
-/// Events that were sent lately, where later ones may still come before them.
+/// Recently sent events, if events with lower numbers may still appear.
 #[derive(Debug, Default)]
 struct Sent {
     seqs: BTreeSet<u64>,
@@ -164,10 +164,10 @@ struct Sent {
 impl Sent {
     /// With several replicas an event may appear this long after one with a higher number.
     const LATE: Duration = Duration::from_secs(5);
-    /// Events that are remembered.
+    /// Largest number of remembered events.
     const MOST: usize = 2000;
 
-    /// Notes that an event is sent; false if it was before.
+    /// Records that an event is sent; false if it was sent before.
     fn add(&mut self, seq: u64) -> bool {
         let is_new = self.seqs.insert(seq);
         if is_new {
@@ -176,7 +176,7 @@ impl Sent {
         is_new
     }
 
-    /// The last event before which no other can appear any more, if there is a new one.
+    /// The last event before which no other event can appear, if there is a new one.
     fn settled(&mut self) -> Option<u64> {
         let mut settled = None;
         while let Some((at, seq)) = self.order.front().copied()
@@ -190,8 +190,8 @@ impl Sent {
     }
 }
 
-/// Where the events of one stream come from: a page of them at a time, read when the client has
-/// taken the one before.
+/// Source of the events of one stream: one page at a time, read when the client has received the
+/// previous one.
 struct Source {
     app: Arc<App>,
     headers: HeaderMap,
@@ -201,7 +201,7 @@ struct Source {
     ends_at: Option<Instant>,
     checked: Instant,
     is_over: bool,
-    /// The page's part of the room for all answers.
+    /// Memory reserved for the page.
     room: Option<OwnedSemaphorePermit>,
     _permit: OwnedSemaphorePermit,
 }
@@ -230,7 +230,8 @@ impl Source {
         None
     }
 
-    /// Reads another page, or waits a moment. The last event or the end, if it comes to that.
+    /// Reads another page or waits briefly. Returns the last event or the end of the stream, if
+    /// reached.
     async fn read(&mut self) -> Option<Option<Event>> {
         let size = self.feed.page_bytes();
         let Ok(room) = self.app.answers.room(size).await else { return Some(None) };
@@ -253,7 +254,7 @@ impl Source {
                 self.is_over = true;
                 Some(Some(Event::default().event("deleted").data("{}")))
             }
-            // The client connects again.
+            // The client reconnects.
             Err(_) => Some(None),
         }
     }

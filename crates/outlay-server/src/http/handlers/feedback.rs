@@ -1,4 +1,4 @@
-//! What came back of rounds.
+//! Reports and corrections of outcomes.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::api::{BulkLine, Corrected, Correction, Feedback, Told};
 use crate::error::{ApiError, ErrorCode};
 use crate::http::App;
 use crate::http::error::{ErrorResponse, ProblemDetails};
 use crate::http::extract::{Caller, CampaignId, Lines, RoundNumber, StrictJson};
 use crate::http::parameters::{InCampaign, InRound};
-use crate::shapes::{BulkLine, Corrected, Correction, Feedback, Told};
 
-/// Tell what came back of a round.
+/// Report outcomes of a round.
 ///
-/// Wholly or in part, late, and as often as you like: every (round, task) counts once. If anything
-/// contradicts what was told before, nothing of the report is taken.
+/// Reports may be partial, late and repeated: each pair of round and task counts once. If an
+/// outcome contradicts an earlier one, the whole report is rejected.
 #[utoipa::path(
     put,
     path = "/v1/campaigns/{campaign}/rounds/{round}/feedback",
@@ -27,8 +27,8 @@ use crate::shapes::{BulkLine, Corrected, Correction, Feedback, Told};
     request_body = Feedback,
     responses(
         (status = 200, description = "Counted.", body = Told),
-        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "4XX", description = "The request was rejected.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "The service could not answer.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["report"]))
 )]
@@ -42,53 +42,53 @@ pub(crate) async fn put(
     Ok(Json(app.service.tell(&id, round, feedback, &caller.0).await?))
 }
 
-/// What became of a bulk report.
+/// Result of a bulk report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct BulkTold {
-    /// Outcomes of all lines that were new.
+    /// Number of new outcomes of all lines.
     pub accepted: u64,
-    /// Outcomes of all lines that had come before, and the same.
+    /// Number of outcomes that repeat an earlier one.
     pub duplicate: u64,
-    /// New ones that came after their round had expired; they count.
+    /// Number of new outcomes that arrived after their round had expired; they count.
     pub late: u64,
-    /// Lines of which nothing was taken, and why.
+    /// Rejected lines with the reasons.
     pub refused: Vec<RefusedLine>,
 }
 
-/// A line of which nothing was taken.
+/// A rejected line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RefusedLine {
-    /// Which one, counted from 1.
+    /// Its number, starting at 1.
     pub line: u64,
-    /// Why, as a word that programs may rely on.
+    /// Stable identifier of the error type.
     pub code: String,
-    /// Why, in a sentence.
+    /// One sentence about the error.
     pub detail: String,
-    /// JSON pointer to the place in the line, where there is one.
+    /// JSON pointer into the line, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
-    /// What is stored instead, for a conflict.
+    /// The stored outcome, for a conflict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub stored: Option<serde_json::Value>,
 }
 
-/// Tell what came back of many rounds.
+/// Report outcomes of many rounds.
 ///
-/// A JSON object a line. All lines are kept together and durably; a line that is refused, or cannot
-/// be understood, does not hinder the others. Where no line can be understood the whole report is
-/// refused.
+/// One JSON object per line. All accepted lines are committed together. A line that is rejected or
+/// is not valid JSON does not affect the others. If no line is valid JSON, the whole report is
+/// rejected.
 #[utoipa::path(
     post,
     path = "/v1/campaigns/{campaign}/feedback",
     operation_id = "tell_many",
     tag = "feedback",
     params(InCampaign),
-    request_body(content = BulkLine, content_type = "application/x-ndjson", description = "A line a round, up to 10000"),
+    request_body(content = BulkLine, content_type = "application/x-ndjson", description = "One line per round, up to 10000"),
     responses(
-        (status = 200, description = "Counted, except for the lines named.", body = BulkTold),
-        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 200, description = "Counted, except for the listed lines.", body = BulkTold),
+        (status = "4XX", description = "The request was rejected.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "The service could not answer.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["report"]))
 )]
@@ -127,9 +127,9 @@ pub(crate) async fn bulk(
     Ok(Json(sum))
 }
 
-/// Correct what was told.
+/// Correct an outcome.
 ///
-/// The only way to change history, and the first report stays in it.
+/// The previous outcome stays on record.
 #[utoipa::path(
     post,
     path = "/v1/campaigns/{campaign}/rounds/{round}/corrections",
@@ -139,8 +139,8 @@ pub(crate) async fn bulk(
     request_body = Correction,
     responses(
         (status = 200, description = "Counted instead.", body = Corrected),
-        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "4XX", description = "The request was rejected.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "The service could not answer.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["admin"]))
 )]

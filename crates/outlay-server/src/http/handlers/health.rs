@@ -11,13 +11,13 @@ use crate::error::ErrorCode;
 use crate::http::App;
 use crate::http::error::{ErrorResponse, ProblemDetails};
 
-/// Whether the process answers at all.
+/// Whether the process responds.
 #[utoipa::path(
     get,
     path = "/livez",
     operation_id = "livez",
     tag = "operations",
-    responses((status = 200, description = "It does.", body = String, content_type = "text/plain")),
+    responses((status = 200, description = "It responds.", body = String, content_type = "text/plain")),
     security(())
 )]
 pub(crate) async fn livez() -> Response {
@@ -31,8 +31,8 @@ pub(crate) async fn livez() -> Response {
     operation_id = "readyz",
     tag = "operations",
     responses(
-        (status = 200, description = "Yes.", body = String, content_type = "text/plain"),
-        (status = 503, description = "Not now.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 200, description = "Ready.", body = String, content_type = "text/plain"),
+        (status = 503, description = "Not ready.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(())
 )]
@@ -63,13 +63,13 @@ pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Result<Response, Erro
     tag = "operations",
     responses(
         (status = 200, description = "As OpenMetrics text.", body = String, content_type = "application/openmetrics-text"),
-        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "4XX", description = "The request was rejected.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["read"]))
 )]
 pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Result<Response, ErrorResponse> {
     let store = Arc::clone(app.service.store());
-    // A disk or database that does not answer must not hold up the thread.
+    // An unresponsive disk or database must not block the thread.
     let store = tokio::task::spawn_blocking(move || store.metrics()).await.unwrap_or_default();
     let text = app
         .metrics

@@ -1,4 +1,4 @@
-//! What the `type` of an error leads to.
+//! Pages that explain error types.
 
 use axum::extract::Path;
 use axum::http::{HeaderValue, header};
@@ -8,9 +8,9 @@ use utoipa::IntoParams;
 use crate::error::{ErrorCode, ErrorInfo};
 use crate::http::error::{ErrorResponse, ProblemDetails};
 
-/// The code that an address names.
+/// The code in the path.
 #[derive(IntoParams)]
-#[expect(dead_code, reason = "it only describes")]
+#[expect(dead_code, reason = "only for the API description")]
 #[into_params(parameter_in = Path)]
 pub(crate) struct InCode {
     /// The `code` of an error
@@ -18,7 +18,7 @@ pub(crate) struct InCode {
     code: String,
 }
 
-/// What an error means and what to do about it, for people.
+/// Explain an error: its meaning and what to do about it.
 #[utoipa::path(
     get,
     path = "/problems/{code}",
@@ -26,8 +26,8 @@ pub(crate) struct InCode {
     tag = "operations",
     params(InCode),
     responses(
-        (status = 200, description = "In a few lines.", body = String, content_type = "text/plain"),
-        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 200, description = "A short text.", body = String, content_type = "text/plain"),
+        (status = "4XX", description = "The request was rejected.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(())
 )]

@@ -1,4 +1,4 @@
-//! Rounds: asked for, and looked back at.
+//! Request and list rounds.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 
+use crate::api::{Ask, RoundList, Rounds};
 use crate::http::App;
 use crate::http::answers::Answers;
 use crate::http::error::{ErrorResponse, ProblemDetails};
 use crate::http::extract::{Caller, CampaignId, IdempotencyKey, QueryParameters, StrictJson};
 use crate::http::parameters::{InCampaign, Page};
-use crate::shapes::{Ask, RoundList, Rounds};
 
-/// Ask for rounds.
+/// Request rounds.
 ///
-/// All of them have the same split. With an `Idempotency-Key` the same request can be sent again
-/// for a day and gets the same rounds.
+/// All of them have the same split. With an `Idempotency-Key` the request can be repeated for a day
+/// and returns the same rounds.
 #[utoipa::path(
     post,
     path = "/v1/campaigns/{campaign}/rounds",
@@ -25,13 +25,13 @@ use crate::shapes::{Ask, RoundList, Rounds};
     tag = "rounds",
     params(
         InCampaign,
-        ("idempotency-key" = Option<String>, Header, pattern = "^[!-~]{1,256}$", description = "Your name for this request, up to 256 visible ASCII characters"),
+        ("idempotency-key" = Option<String>, Header, pattern = "^[!-~]{1,256}$", description = "Identifies the request; up to 256 visible ASCII characters"),
     ),
     request_body = Ask,
     responses(
         (status = 201, description = "Handed out.", body = Rounds),
-        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "4XX", description = "The request was rejected.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "The service could not answer.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["decide"]))
 )]
@@ -49,7 +49,7 @@ pub(crate) async fn post(
     Ok((StatusCode::CREATED, app.large_answer(&id).await?.json(rounds).await?).into_response())
 }
 
-/// Rounds in order, with what came back of them.
+/// List rounds in order, with their outcomes.
 #[utoipa::path(
     get,
     path = "/v1/campaigns/{campaign}/rounds",
@@ -57,9 +57,9 @@ pub(crate) async fn post(
     tag = "rounds",
     params(InCampaign, Page),
     responses(
-        (status = 200, description = "A page of them.", body = RoundList),
-        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 200, description = "A page of rounds.", body = RoundList),
+        (status = "4XX", description = "The request was rejected.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "The service could not answer.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["read"]))
 )]

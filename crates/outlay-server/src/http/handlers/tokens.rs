@@ -1,4 +1,4 @@
-//! Tokens made and revoked while the service runs.
+//! Create, list and revoke tokens while the service runs.
 
 use std::sync::Arc;
 
@@ -14,55 +14,55 @@ use crate::http::App;
 use crate::http::error::{ErrorResponse, ProblemDetails};
 use crate::http::extract::{Caller, StrictJson, TokenId};
 use crate::store::{Millis, TokenRow};
-use crate::tokens::{Scope, Wish, check_first, make};
+use crate::tokens::{Scope, TokenRequest, check_first, make};
 
-/// A token as a client asks for it.
+/// A request for a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewToken {
-    /// What it is to allow: `read`, `decide`, `report`, `admin`.
+    /// Scopes of the token: `read`, `decide`, `report`, `admin`.
     #[schema(min_items = 1, value_type = Vec<ScopeWord>)]
     pub scopes: Vec<String>,
-    /// The campaign that it is restricted to, or the start of several ids followed by `*`; all
-    /// campaigns if absent.
+    /// The campaign that it is restricted to, or a prefix of ids followed by `*`; default: all
+    /// campaigns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}\\*?$", example = "shop-*")]
     pub campaign: Option<String>,
-    /// Name for people, in lists and logs; need not be unique.
+    /// Name in lists and logs; need not be unique.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(pattern = "^[A-Za-z0-9._-]{1,64}$", example = "ci-bidder")]
     pub name: Option<String>,
-    /// After so many seconds it is not good any more; for ever if absent.
+    /// Lifetime in seconds; default: unlimited.
     #[serde(
         default,
-        deserialize_with = "crate::whole::maybe",
+        deserialize_with = "crate::int64::maybe",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(minimum = 1)]
     pub expires_in_seconds: Option<u64>,
 }
 
-/// What a token may allow.
+/// Permission of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = Scope)]
 pub enum ScopeWord {
-    /// To look.
+    /// Read campaigns.
     Read,
-    /// To ask for rounds.
+    /// Request rounds.
     Decide,
-    /// To tell what came back.
+    /// Report outcomes.
     Report,
-    /// All of that, and to change campaigns, outcomes and tokens.
+    /// All of these, and change campaigns, outcomes and tokens.
     Admin,
 }
 
 impl NewToken {
-    /// What is wished for.
+    /// The validated request.
     ///
     /// # Errors
-    /// If there is no such scope, or none at all.
-    pub fn wish(&self) -> Result<Wish, ApiError> {
+    /// If a scope is unknown, or there is none.
+    pub fn token_request(&self) -> Result<TokenRequest, ApiError> {
         let wrong = |place: String, what: String| {
             ApiError::new(ErrorCode::BadRequest, format!("{place}: {what}")).at(place)
         };
@@ -95,44 +95,49 @@ impl NewToken {
             }
             None => None,
         };
-        Ok(Wish { scopes, campaign: self.campaign.clone(), name: self.name.clone(), good_for })
+        Ok(TokenRequest {
+            scopes,
+            campaign: self.campaign.clone(),
+            name: self.name.clone(),
+            good_for,
+        })
     }
 }
 
-/// A token that was made.
+/// A new token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TokenMade {
-    /// The token itself. It is shown now and never again.
+    /// The token itself. It is not shown again.
     pub token: String,
-    /// What is known of it.
+    /// Its other properties.
     #[serde(flatten)]
     pub info: TokenInfo,
 }
 
-/// What is known of a token. Its secret part is not.
+/// Properties of a token, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TokenInfo {
     /// Its public part.
     pub id: String,
-    /// What it allows.
+    /// Its scopes.
     pub scopes: Vec<String>,
-    /// The campaign that it is restricted to, or the start of several ids followed by `*`; absent:
-    /// all campaigns.
+    /// The campaign that it is restricted to, or a prefix of ids followed by `*`; absent: all
+    /// campaigns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub campaign: Option<String>,
-    /// Name for people.
+    /// Name in lists and logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// When it was made, in RFC 3339.
+    /// Time of creation, in RFC 3339.
     pub created_at: String,
-    /// From then on it is not good, in RFC 3339; absent: for ever.
+    /// Time of expiry, in RFC 3339; absent: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
-    /// Since when it is revoked, in RFC 3339.
+    /// Time of revocation, in RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<String>,
-    /// When it was seen in use, in RFC 3339: noted once an hour, so the last use is at most an hour
-    /// later; absent before the first.
+    /// Time of the last recorded use, in RFC 3339. It is recorded once an hour, so the last use is
+    /// at most an hour later; absent before the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_used_at: Option<String>,
 }
@@ -152,14 +157,14 @@ impl From<&TokenRow> for TokenInfo {
     }
 }
 
-/// Tokens in the order in which they were made.
+/// Tokens in the order of their creation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TokenList {
-    /// All of them.
+    /// All tokens.
     pub tokens: Vec<TokenInfo>,
 }
 
-/// Every token that was ever made.
+/// List all tokens, including revoked ones.
 #[utoipa::path(
     get,
     path = "/v1/tokens",
@@ -167,8 +172,8 @@ pub struct TokenList {
     tag = "tokens",
     responses(
         (status = 200, description = "Without their secrets.", body = TokenList),
-        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "4XX", description = "The request was rejected.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "The service could not answer.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["admin"]))
 )]
@@ -176,9 +181,9 @@ pub(crate) async fn list(State(app): State<Arc<App>>) -> Json<TokenList> {
     Json(TokenList { tokens: app.tokens.list().iter().map(TokenInfo::from).collect() })
 }
 
-/// Make a token.
+/// Create a token.
 ///
-/// The first one shuts the door: from then on every request needs one.
+/// The first token turns authentication on: from then on every request needs one.
 #[utoipa::path(
     post,
     path = "/v1/tokens",
@@ -186,9 +191,9 @@ pub(crate) async fn list(State(app): State<Arc<App>>) -> Json<TokenList> {
     tag = "tokens",
     request_body = NewToken,
     responses(
-        (status = 201, description = "Made. Keep the token: it is not shown again.", body = TokenMade),
-        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 201, description = "Created. Save the token: it is not shown again.", body = TokenMade),
+        (status = "4XX", description = "The request was rejected.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "The service could not answer.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["admin"]))
 )]
@@ -197,10 +202,10 @@ pub(crate) async fn post(
     caller: Caller,
     StrictJson(new): StrictJson<NewToken>,
 ) -> Result<(StatusCode, Json<TokenMade>), ErrorResponse> {
-    let wish = new.wish()?;
+    let request = new.token_request()?;
     let is_first = app.tokens.is_open();
-    check_first(&wish, is_first)?;
-    let (row, secret) = make(&wish, app.service.clock().now())?;
+    check_first(&request, is_first)?;
+    let (row, secret) = make(&request, app.service.clock().now())?;
     let info = TokenInfo::from(&row);
     to_its_end(async move {
         let by = Some(&*caller.0).filter(|by| !by.is_empty());
@@ -226,17 +231,17 @@ pub(crate) async fn post(
     Ok((StatusCode::CREATED, Json(TokenMade { token: secret.reveal().to_owned(), info })))
 }
 
-/// Revoke a token, at once and for ever.
+/// Revoke a token, immediately and permanently.
 #[utoipa::path(
     delete,
     path = "/v1/tokens/{id}",
     operation_id = "revoke_token",
     tag = "tokens",
-    params(("id" = String, Path, description = "Its public part, the `id` of the answer that made it", pattern = "^[A-Za-z0-9]+$")),
+    params(("id" = String, Path, description = "Its public part, the `id` in the response that created it", pattern = "^[A-Za-z0-9]+$")),
     responses(
-        (status = 200, description = "It is no longer good.", body = TokenInfo),
-        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = 200, description = "Revoked.", body = TokenInfo),
+        (status = "4XX", description = "The request was rejected.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "The service could not answer.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["admin"]))
 )]
@@ -247,7 +252,7 @@ pub(crate) async fn delete(
 ) -> Result<Json<TokenInfo>, ErrorResponse> {
     let unknown =
         || ErrorResponse::new(ErrorCode::NoToken, format!("no token has the public part {id}"));
-    // Who asks may have copied the whole token; its secret must not travel any further.
+    // The caller may have pasted the whole token; its secret must not be logged or repeated.
     if id.contains('_') {
         return Err(ErrorResponse::new(
             ErrorCode::BadParameter,
@@ -269,8 +274,8 @@ pub(crate) async fn delete(
     Ok(Json(TokenInfo::from(&row)))
 }
 
-/// In a task of its own: a token that is revoked in the store but not here would still be good, so
-/// this is finished even if nobody waits for it any more.
+/// In a separate task: a token that is revoked in the store but not in memory would still be valid,
+/// so this is completed even if the client disconnects.
 async fn to_its_end(
     work: impl Future<Output = Result<(), ErrorResponse>> + Send + 'static,
 ) -> Result<(), ErrorResponse> {

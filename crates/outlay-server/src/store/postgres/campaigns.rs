@@ -1,4 +1,4 @@
-//! Campaigns, and the numbers that stand for them in the other tables.
+//! Campaigns, and their numbers in the other tables.
 
 use std::collections::HashMap;
 use std::sync::PoisonError;
@@ -11,15 +11,15 @@ use super::trouble::Trouble;
 use super::{PostgresStore, unsigned};
 use crate::store::{CampaignRow, CampaignStatus};
 
-/// A campaign's number, and how many tasks it has.
+/// Number of a campaign, and number of its tasks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Home {
     pub(super) number: i32,
     pub(super) tasks: u32,
 }
 
-/// Campaigns that were looked up before. Neither of the two ever changes, but a campaign may be
-/// deleted: whoever notices forgets it.
+/// Campaigns that were looked up before. Neither number changes, but a campaign may be deleted: it
+/// is then removed.
 #[derive(Debug, Default)]
 pub(super) struct Campaigns {
     homes: HashMap<String, Home>,
@@ -27,8 +27,8 @@ pub(super) struct Campaigns {
 }
 
 impl Campaigns {
-    /// Forgets what was read before connections were lost: another database may have taken the
-    /// place of this one.
+    /// Forgets campaigns that were read before connections were lost: another database may have
+    /// replaced this one.
     fn since(&mut self, epoch: u64) -> &mut Self {
         if self.epoch != epoch {
             self.homes.clear();
@@ -44,13 +44,13 @@ pub(super) fn known(store: &PostgresStore, name: &str) -> Option<Home> {
     kept.since(store.pool.epoch()).homes.get(name).copied()
 }
 
-/// Forgets a campaign that was deleted: another one may have its id by now.
+/// Forgets a deleted campaign: another one may have its id by now.
 pub(super) fn forget(store: &PostgresStore, name: &str) {
     let mut kept = store.campaigns.lock().unwrap_or_else(PoisonError::into_inner);
     kept.homes.remove(name);
 }
 
-/// Those of the campaigns that there are.
+/// The existing ones of these campaigns.
 pub(super) async fn find<'a>(
     store: &PostgresStore,
     session: &Session,
@@ -63,7 +63,7 @@ pub(super) async fn find<'a>(
         for name in names {
             match kept.homes.get(name) {
                 Some(home) => drop(found.insert(name, *home)),
-                // The database has no such text, so there is no such campaign.
+                // The database cannot store such a text, so there is no such campaign.
                 None if name.contains('\0') => {}
                 None => unknown.push(name),
             }
@@ -125,7 +125,7 @@ pub(super) async fn page(
     after: Option<&str>,
     limit: usize,
 ) -> Result<Vec<CampaignRow>, Trouble> {
-    // No id goes on after the part that the database can have.
+    // No id continues after the part that the database can store.
     let after = after.map(|after| after.split('\0').next().unwrap_or_default());
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let sql = format!("{COLUMNS} WHERE $1::text IS NULL OR id > $1 ORDER BY id LIMIT $2");
@@ -147,7 +147,7 @@ fn row(row: &Row) -> Result<CampaignRow, Trouble> {
     })
 }
 
-/// The word for a status in the database.
+/// Name of a status in the database.
 pub(super) fn word(status: CampaignStatus) -> &'static str {
     match status {
         CampaignStatus::Open => "open",

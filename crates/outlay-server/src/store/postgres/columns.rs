@@ -1,4 +1,4 @@
-//! A batch as the database takes it: one array a column.
+//! A batch in the form that the database takes: one array per column.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -64,7 +64,7 @@ impl<'a> KeyColumns<'a> {
     }
 }
 
-/// The numbers of all splits come in one array, and each takes its part.
+/// The numbers of all splits are in one array, of which each split takes its part.
 const INSERT_SPLITS: &str = "
     INSERT INTO split (campaign, first_round, end_round, seq, there, stats_version, at, expires_at, budget, token,
         spend, success, weight, available)
@@ -94,8 +94,8 @@ pub(super) struct SplitColumns<'a> {
     expires_at: Vec<i64>,
     budgets: Vec<f64>,
     tokens: Vec<&'a str>,
-    /// Where in `numbers` a split begins, its chances of success begin, its weights begin, and it
-    /// ends.
+    /// Positions in `numbers` where a split, its probabilities of success and its weights begin,
+    /// and where it ends.
     starts: [Vec<i32>; 4],
     available: [Vec<Option<i32>>; 2],
     numbers: Vec<f64>,
@@ -198,7 +198,7 @@ impl FeedbackColumns {
         columns
     }
 
-    /// How many were new.
+    /// Number of new rows.
     pub(super) async fn insert(&self, session: &Session) -> Result<u64, Error> {
         let values = [
             (&self.campaigns as _, Type::INT4_ARRAY),
@@ -230,7 +230,7 @@ pub(super) struct ToldColumns<'a> {
 }
 
 impl<'a> ToldColumns<'a> {
-    /// Reports that bring something new.
+    /// Reports with new outcomes.
     pub(super) fn of(batch: &[Wanted<'a>], decision: &Decision<'_>, first_seq: i64) -> Self {
         let mut columns = Self::default();
         let bringing: HashSet<usize> =
@@ -262,8 +262,8 @@ impl<'a> ToldColumns<'a> {
     }
 }
 
-/// How many of the round's tasks can be told of and how many were, unless the report alone has all
-/// of them.
+/// Number of available tasks of the round and number of reported ones, unless the report alone
+/// contains all of them.
 const READ_COMPLETE: &str = "
     SELECT u.place, s.there, CASE WHEN u.items < s.there
         THEN (SELECT count(*) FROM feedback f WHERE f.campaign = u.campaign AND f.round = u.round) END
@@ -326,8 +326,8 @@ const ADD_TALLIES: &str = "
     ON CONFLICT (campaign, slot) DO UPDATE SET rounds = old.rounds + EXCLUDED.rounds, version = old.version + EXCLUDED.version,
         late = old.late + EXCLUDED.late";
 
-/// What is to be added to the counts of a slot. A correction takes away, and may do so where it was
-/// not counted: only the sum over all slots means something.
+/// Changes of the counts of a slot. A correction subtracts, possibly in another slot than the
+/// original: only the sum over all slots is meaningful.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     /// By campaign and task: told, completions, rewards, expected.
@@ -420,7 +420,7 @@ fn add<const N: usize>(sums: &mut [i64; N], more: [i64; N]) {
     }
 }
 
-/// Places in a batch and in its arrays; the batch is cut so that they stay small.
+/// Indices in a batch and in its arrays; batches are split so that they stay small.
 fn small(number: usize) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
 }

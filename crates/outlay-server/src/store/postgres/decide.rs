@@ -1,10 +1,9 @@
-//! What is to be written for a batch of asks and reports, given what is known to be in the
-//! database.
+//! Decides which rows a batch of requests and reports writes, given what is known of the database.
 //!
-//! Nothing is known at first: the batch is written as if all of it were new, and what the database
-//! leaves out is then read. If that explains everything, as it does for reports that came twice,
-//! the transaction goes on; if a command turns out to be refused, it is undone and decided again
-//! with what was learnt. What is known only grows and stays true, so this ends.
+//! At first nothing is known: the batch is written as if all of it were new, and the rows that the
+//! database leaves out are then read. If they explain everything, as for repeated reports, the
+//! transaction continues. If a command must be rejected, the transaction is rolled back and decided
+//! again with the new knowledge. Knowledge only grows and stays true, so this terminates.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
@@ -14,12 +13,12 @@ use crate::store::{Ask, Item, Millis, Outcome, Refusal, Tell, UsedKey};
 /// A task in a round of a campaign.
 pub(super) type Place = (i32, i64, i32);
 
-/// Numbers that the database can keep.
+/// Numbers that the database can store.
 pub(super) fn whole(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// An ask or a report, and the number of its campaign if there is one.
+/// A request or a report, and the number of its campaign if there is one.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Wanted<'a> {
     Ask(&'a Ask, Option<i32>),
@@ -30,7 +29,7 @@ pub(super) fn place(campaign: i32, tell: &Tell, item: &Item) -> Place {
     (campaign, whole(tell.round), i32::try_from(item.task).unwrap_or(i32::MAX))
 }
 
-/// What was told before.
+/// An earlier outcome.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stored {
     pub(super) first: Outcome,
@@ -38,31 +37,30 @@ pub(super) struct Stored {
     pub(super) counted: Outcome,
 }
 
-/// What is known of the database.
+/// Known contents of the database.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) told: HashMap<Place, Stored>,
-    /// By token and key, with when it expires.
+    /// By token and key, with the time of expiry.
     pub(super) keys: HashMap<(String, String), (UsedKey, Millis)>,
-    /// Asks, by their place in the batch, whose rounds are taken.
+    /// Requests, by their index in the batch, whose rounds are taken.
     pub(super) taken: HashSet<usize>,
     /// Campaigns that were deleted.
     pub(super) deleted: HashSet<i32>,
-    /// Reports, by their place in the batch, of rounds that were compacted.
+    /// Reports, by their index in the batch, about compacted rounds.
     pub(super) compacted: HashSet<usize>,
-    /// Rounds of campaigns with a horizon, which nobody changes meanwhile.
+    /// Issued rounds of campaigns with a horizon, which are locked meanwhile.
     pub(super) handed_out: HashMap<i32, u64>,
 }
 
-/// What is to be written. Numbers are places in the batch.
+/// Rows to write. Numbers are indices in the batch.
 #[derive(Debug, Default)]
 pub(super) struct Decision<'a> {
     pub(super) answers: Vec<Answer>,
     pub(super) asks: Vec<(usize, i32, &'a Ask)>,
     /// By token and key.
     pub(super) keys: BTreeMap<(&'a str, &'a str), (usize, i32, &'a Ask)>,
-    /// In order of their places, which is the order in which they are written, so that nobody waits
-    /// in a circle: the report and the place in it.
+    /// In the order of writing, which prevents deadlocks: the report and the index in it.
     pub(super) items: BTreeMap<Place, (usize, usize, Item)>,
 }
 

@@ -1,13 +1,13 @@
-//! Round ids, taken from the database in blocks: one trip for many rounds.
+//! Round ids, taken from the database in blocks: one query for many rounds.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Ids of one trip; more if more are wanted at once.
+/// Ids per query; more if more are requested at once.
 pub(super) const BLOCK: u32 = 64;
 
 /// Blocks that this process has taken, by the campaign's number. Empty ones are kept: ids below
-/// their end need no thought.
+/// their end are known to be taken.
 #[derive(Debug, Default)]
 pub(super) struct Leases {
     blocks: HashMap<i32, Range<u64>>,
@@ -15,8 +15,8 @@ pub(super) struct Leases {
 }
 
 impl Leases {
-    /// Forgets what was taken before connections were lost: a standby that took over may not know
-    /// of it.
+    /// Forgets blocks that were taken before connections were lost: a standby that took over may
+    /// not know them.
     pub(super) fn since(&mut self, epoch: u64) -> &mut Self {
         if self.epoch != epoch {
             self.blocks.clear();
@@ -25,7 +25,7 @@ impl Leases {
         self
     }
 
-    /// So many ids, if the block at hand has them.
+    /// Ids from the current block, if it has enough.
     pub(super) fn take(&mut self, campaign: i32, count: u32) -> Option<Range<u64>> {
         let block = self.blocks.get_mut(&campaign)?;
         let end = block.start.checked_add(count.into()).filter(|end| *end <= block.end)?;
@@ -34,9 +34,9 @@ impl Leases {
         Some(taken)
     }
 
-    /// A new block. If nobody else has taken ids since the last one it is longer by so many, and
-    /// there is no gap; else what is left of the last one is given up, so that the ids of one
-    /// process only go up.
+    /// A new block. If no other process has taken ids since the last one, it is extended without a
+    /// gap. Otherwise the rest of the last one is dropped, so that the ids of one process only
+    /// increase.
     pub(super) fn add(&mut self, campaign: i32, new: Range<u64>) {
         let block = self.blocks.entry(campaign).or_insert_with(|| new.start..new.start);
         if block.end == new.start {
@@ -46,20 +46,20 @@ impl Leases {
         }
     }
 
-    /// Whether the database may not know yet that rounds up to `end` are taken: those that were not
-    /// leased here come from an import, or were leased before a connection was lost.
+    /// True if the database may not know yet that rounds up to `end` are taken: they were imported,
+    /// or leased before a connection was lost.
     pub(super) fn is_beyond(&self, campaign: i32, end: u64) -> bool {
         self.blocks.get(&campaign).is_none_or(|block| end > block.end)
     }
 
-    /// Rounds up to `end` are handed out, and the database knows: none of them is taken from the
+    /// Rounds up to `end` are issued and known to the database: none of them is taken from the
     /// block any more.
     pub(super) fn pass(&mut self, campaign: i32, end: u64) {
         let block = self.blocks.entry(campaign).or_default();
         *block = block.start.max(end)..block.end.max(end);
     }
 
-    /// Everything that was not used.
+    /// All unused ids.
     pub(super) fn give_up(&mut self) -> Vec<(i32, Range<u64>)> {
         self.blocks.drain().filter(|(_, block)| !block.is_empty()).collect()
     }

@@ -1,14 +1,13 @@
 //! PostgreSQL: several replicas of the service on one database.
 //!
-//! No replica has anything that another needs: whatever was acknowledged is in the database, and
-//! each may be killed at any time. Nobody takes a lock on a campaign. Feedback is a set, kept once
-//! by its primary key; counts are added to rows of each connection's own ([`slot`]); round ids come
-//! in blocks ([`lease`]); idempotency keys are rows. Transactions are short, at READ COMMITTED, and
-//! write in one order, so that they never wait in a circle ([`rounds`]).
+//! Replicas hold no exclusive state: all acknowledged data is in the database, and each replica may
+//! be killed at any time. There are no locks on campaigns. Feedback is a set with a primary key;
+//! counts are added to separate rows of each connection ([`slot`]); round ids come in blocks
+//! ([`lease`]); idempotency keys are rows. Transactions are short, at READ COMMITTED, and write in
+//! one order, so they cannot deadlock ([`rounds`]).
 //!
-//! A connection that is lost is made again by the next call. If it was lost while a transaction
-//! ended nobody knows what came of it, and the caller is told so; to send the same again does no
-//! harm.
+//! A lost connection is replaced by the next call. If it was lost during a commit, the outcome is
+//! unknown and the caller gets an error; repeating the call is harmless.
 
 mod campaigns;
 mod columns;
@@ -49,22 +48,22 @@ use decide::{Wanted, whole};
 use lease::{BLOCK, Leases};
 use pool::{For, Pool};
 
-/// Events of one transaction are numbered from a multiple of this.
+/// Event numbers of one transaction start at a multiple of this.
 const SEQ_STEP: i64 = 1024;
 
-/// Rows and numbers of one transaction: more are cut into several, so that no message grows without
-/// end.
+/// Largest number of rows and numbers per transaction; larger batches are split, so that messages
+/// stay bounded.
 const WEIGHT: usize = 100_000;
 
-/// Campaigns of which ids are taken from the database at the same time.
+/// Campaigns for which ids are taken from the database at the same time.
 const LEASING: usize = 64;
 
-/// Asks with a key between two looks for keys that have expired, and how many of these are removed
-/// at a time.
+/// Requests with a key between two removals of expired keys, and the number of keys removed at a
+/// time.
 const KEYS_BETWEEN: u64 = 4096;
 const KEYS_AT_A_TIME: i64 = 2 * 4096;
 
-/// How to reach the database and what to do there.
+/// Settings of the database connection.
 #[derive(Clone)]
 pub struct PostgresOptions {
     /// `postgres://user:password@host:port/database`, or `key=value` pairs. Several hosts and
@@ -72,20 +71,20 @@ pub struct PostgresOptions {
     /// `sslmode=require` the connection is encrypted and the server's certificate checked, against
     /// those of the system or the file named by `sslrootcert`.
     pub url: String,
-    /// The schema that the tables are in; made if it is not there.
+    /// The schema of the tables; created if it does not exist.
     pub schema: String,
-    /// A name for this replica, only used where advisory locks do not work: see [`Slots`].
+    /// A name for this replica, only used if advisory locks do not work: see [`Slots`].
     pub replica: String,
-    /// How connections come by the rows that they count in.
+    /// How connections get the rows that they count in.
     pub slots: Slots,
-    /// Connections at most: half of them write, the others read. At least one of each.
+    /// Largest number of connections: half of them write, the others read. At least one of each.
     pub connections: usize,
-    /// What the database may take for one statement; half of it for a lock.
+    /// Time limit of one statement; half of it for a lock.
     pub timeout: Duration,
 }
 
 impl PostgresOptions {
-    /// The usual ones for a database.
+    /// The default settings for a database.
     #[must_use]
     pub fn new(url: impl Into<String>) -> Self {
         let replica = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
@@ -96,7 +95,7 @@ impl PostgresOptions {
 
 impl fmt::Debug for PostgresOptions {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not the address: it may have a password in it.
+        // The URL may contain a password.
         let mut shown = formatter.debug_struct("PostgresOptions");
         shown
             .field("schema", &self.schema)
@@ -117,8 +116,8 @@ pub struct PostgresStore {
     options: PostgresOptions,
     campaigns: Mutex<Campaigns>,
     leases: Mutex<Leases>,
-    /// Held while ids are taken from the database, by the campaign's number: blocks are added in the
-    /// order in which they were taken, and one trip serves all who wait.
+    /// Held while ids are taken from the database, by the campaign's number: blocks are added in
+    /// the order in which they were taken, and one query serves all waiting requests.
     leasing: [Mutex<()>; LEASING],
     keyed: AtomicU64,
 }
@@ -133,7 +132,7 @@ impl fmt::Debug for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects, and brings the tables up to date.
+    /// Connects, and migrates the tables.
     ///
     /// # Errors
     /// If the database cannot be reached or used, or if its tables are newer than this program.
@@ -153,8 +152,8 @@ impl PostgresStore {
         })
     }
 
-    /// The same, but only where there are tables: nothing is made in a database that was named by
-    /// mistake.
+    /// The same, but only if the tables exist, so that nothing is created in a database that was
+    /// named by mistake.
     ///
     /// # Errors
     /// As [`open`](Self::open), and if there are no tables.
@@ -170,7 +169,7 @@ impl PostgresStore {
         Self::open(options)
     }
 
-    /// A batch of asks and reports, small enough for one transaction.
+    /// A batch of requests and reports, small enough for one transaction.
     fn apply_rounds(&self, batch: &[Command]) -> Result<Vec<Result<Done, Refusal>>, StoreError> {
         self.pool.run(For::Writing, async |session| {
             let slot =
@@ -196,7 +195,7 @@ impl PostgresStore {
         })
     }
 
-    /// Nobody is to lease rounds that are asked for here, also if they were not leased here.
+    /// Excludes rounds that are issued here from later leases, even if they were not leased here.
     async fn pass(
         &self,
         session: &session::Session,
@@ -235,7 +234,7 @@ impl PostgresStore {
         self.pool.run(For::Writing, async |session| single::apply(self, session, command).await)
     }
 
-    /// Removes keys that have expired, now and then. It does not matter whether it succeeds.
+    /// Removes expired keys from time to time. Failures are ignored.
     fn prune_keys(&self, batch: &[Command]) {
         let keyed = batch.iter().filter_map(|command| match command {
             Command::Ask(ask) if ask.key.is_some() => Some(ask.at),
@@ -439,15 +438,14 @@ impl Store for PostgresStore {
     }
 
     fn health(&self) -> Result<(), StoreError> {
-        // A number for an event is taken for nothing: a standby cannot do that.
+        // Takes an event number without using it, which a standby cannot do.
         self.pool.run(For::Reading, async |session| {
             session.begin(&self.pool.openings.write).await?;
             session.commit().await
         })
     }
 
-    /// Gives back the round ids that were not used, if nobody has taken later ones, so that a
-    /// restart leaves no gap.
+    /// Returns unused round ids if no later ones have been taken, so that a restart leaves no gap.
     fn close(&self) -> Result<(), StoreError> {
         let epoch = self.pool.epoch();
         let blocks = self.leases().since(epoch).give_up();
@@ -471,8 +469,8 @@ impl Store for PostgresStore {
     }
 }
 
-/// How many of the first commands are asks and reports that fit into one transaction; none if the
-/// first is something else.
+/// The number of leading commands that are requests or reports and fit into one transaction; none
+/// if the first is of another kind.
 fn together(batch: &[Command]) -> usize {
     let mut weight = 0;
     let most = batch.len().min(SEQ_STEP.try_into().unwrap_or(usize::MAX));
@@ -486,11 +484,11 @@ fn together(batch: &[Command]) -> usize {
     };
     let fitting = batch[..most].iter().take_while(fits).count();
     let is_round = matches!(batch.first(), Some(Command::Ask(_) | Command::Tell(_)));
-    // One that is too large by itself goes by itself.
+    // A command that is too large gets a separate transaction.
     fitting.max(usize::from(is_round))
 }
 
-/// Numbers in the database are never below zero, but for counts of a single slot.
+/// Numbers in the database are never negative, except counts of a single slot.
 fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }

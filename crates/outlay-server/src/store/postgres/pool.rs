@@ -1,5 +1,5 @@
-//! Connections from deadpool, and how work is done on them: again if a connection was lost before
-//! anything was committed, within a limit of time, for callers that block.
+//! Connections from deadpool, for blocking callers. Work is repeated if a connection was lost
+//! before anything was committed, within a time limit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,10 +18,10 @@ use super::tls;
 use super::trouble::Trouble;
 use crate::store::{PoolMetrics, StoreError};
 
-/// How often something is tried that the database broke off before anything was committed.
+/// Number of attempts if the database aborts before anything was committed.
 const TRIES: u32 = 3;
 
-/// What a connection is wanted for: those that write have a slot, and few slots are better.
+/// Purpose of a connection: writing ones have a slot, and few slots are better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum For {
     Reading,
@@ -31,7 +31,7 @@ pub(super) enum For {
 /// Connections, and the threads that wait for their answers. Not to be used from a thread that runs
 /// futures.
 pub(super) struct Pool {
-    /// Absent only while it is dropped.
+    /// Absent only during drop.
     runtime: Option<Runtime>,
     readers: managed::Pool<Sessions>,
     writers: managed::Pool<Sessions>,
@@ -59,13 +59,13 @@ impl Pool {
         })
     }
 
-    /// How often connections were lost so far. Whatever was learnt from the database before may
-    /// have been undone by whoever brought it back.
+    /// Number of connections lost so far. Earlier knowledge about the database may be invalid if it
+    /// was restored.
     pub(super) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::SeqCst)
     }
 
-    /// How many connections there are, and how many callers wait for one.
+    /// Number of connections, and number of waiting callers.
     pub(super) fn metrics(&self) -> Vec<PoolMetrics> {
         let metrics = |(name, pool): (&'static str, &managed::Pool<Sessions>)| {
             let status = pool.status();
@@ -80,14 +80,14 @@ impl Pool {
         [("read", &self.readers), ("write", &self.writers)].map(metrics).to_vec()
     }
 
-    /// Does something on a connection, again on a fresh one if the first was lost before anything
-    /// was committed.
+    /// Runs work on a connection, again on a new one if the first was lost before anything was
+    /// committed.
     pub(super) fn run<T>(
         &self,
         purpose: For,
         work: impl AsyncFn(&mut Session) -> Result<T, Trouble>,
     ) -> Result<T, StoreError> {
-        // The server gives up first, so that its word is heard.
+        // The server times out first, so that its message is received.
         let limit = self.timeout + self.timeout / 2;
         self.block(async {
             let tried = tokio::time::timeout(limit, self.tries(purpose, work)).await;
@@ -99,7 +99,7 @@ impl Pool {
         })
     }
 
-    /// The same without a limit on time.
+    /// The same without a time limit.
     pub(super) fn run_long<T>(
         &self,
         purpose: For,
@@ -145,7 +145,7 @@ impl Pool {
         session.is_clean = match &done {
             Ok(_) => true,
             Err(trouble) if trouble.is_lost => false,
-            // Whatever was left open must not reach the next caller.
+            // Open transactions must not reach the next caller.
             Err(_) => session.rollback().await.is_ok(),
         };
         if !session.is_clean {
@@ -155,8 +155,8 @@ impl Pool {
         done
     }
 
-    /// One connection was lost: the others are not worth much either, and each would cost a caller
-    /// an error.
+    /// After a lost connection the others are probably lost too, and each would cost a caller an
+    /// error.
     pub(super) fn forget_all(&self) {
         self.epoch.fetch_add(1, Ordering::SeqCst);
         for pool in [&self.readers, &self.writers] {
@@ -176,7 +176,7 @@ fn no_connection(error: PoolError<tokio_postgres::Error>) -> Trouble {
     }
 }
 
-/// A pool of so many connections.
+/// A pool of this many connections.
 fn connections(
     options: &PostgresOptions,
     most: usize,
@@ -192,7 +192,7 @@ fn connections(
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(options.timeout / 2);
     }
-    // A machine that has gone without a word is noticed, also by a connection that waits.
+    // Detects an unreachable machine, also on an idle connection.
     config.tcp_user_timeout(options.timeout).keepalives_idle(options.timeout);
     let how = ManagerConfig { recycling_method: RecyclingMethod::Fast };
     let manager = match config.get_ssl_mode() {
@@ -202,7 +202,7 @@ fn connections(
         }
         _ => Manager::from_config(config, NoTls, how),
     };
-    // Those that were used last first, so that connections which are not needed stay without a slot.
+    // Last used first, so that connections that are not needed get no slot.
     let limits = PoolConfig { queue_mode: QueueMode::Lifo, ..PoolConfig::new(most) };
     managed::Pool::builder(Sessions::new(manager, Arc::clone(epoch)))
         .config(limits)
@@ -212,7 +212,7 @@ fn connections(
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        // Not by its own drop: that waits, and may not be done where futures run.
+        // Dropping it would block, which is not allowed where futures run.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -230,7 +230,7 @@ mod tests {
         Ok(rows[0].get(0))
     }
 
-    /// A caller whose time was up leaves an open transaction behind.
+    /// A caller that timed out leaves an open transaction behind.
     #[test]
     fn a_connection_on_which_a_call_was_broken_off_is_not_used_again() {
         let Ok(url) = std::env::var("OUTLAY_TEST_POSTGRES") else { return };

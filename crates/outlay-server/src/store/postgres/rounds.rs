@@ -1,7 +1,7 @@
-//! Asks and reports: a batch of them in one transaction, without a lock on any campaign.
+//! Requests and reports: one transaction per batch, without a lock on any campaign.
 //!
-//! Rows are written in one order everywhere: keys, splits, feedback, counts, each sorted. Whoever
-//! has to wait for another's row waits for somebody who is further on, so nobody waits in a circle.
+//! Rows are written in one order everywhere: keys, splits, feedback, counts, each sorted. A
+//! transaction only waits for one that is further ahead in this order, so there are no deadlocks.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -17,8 +17,8 @@ use super::trouble::Trouble;
 use super::{SEQ_STEP, digest, outcome, retention, unsigned};
 use crate::store::{Done, Refusal, UsedKey};
 
-/// How often a batch is decided again because others wrote the same in between. Each time at least
-/// one more of its rows is known, and few are ever contested.
+/// How often a batch is decided again because others wrote the same rows meanwhile. Each time at
+/// least one more of its rows is known, and few are ever contested.
 const ATTEMPTS: usize = 100;
 
 const READ_KEYS: &str = "
@@ -26,8 +26,8 @@ const READ_KEYS: &str = "
     FROM unnest($1::text[], $2::bytea[]) AS u (token, key)
     JOIN idempotency k ON k.token = u.token AND k.key = u.key JOIN campaign c ON c.number = k.campaign";
 
-/// What others told before, and the last correction of it. Looked up one by one: the table is large
-/// and the batch is not.
+/// Earlier outcomes and their last corrections. Looked up one by one, because the table is large
+/// and the batch is small.
 const READ_FEEDBACK: &str = "
     SELECT u.campaign, u.round, u.task, f.completed, f.reward, c.to_completed, c.to_reward
     FROM unnest($1::int[], $2::bigint[], $3::int[]) AS u (campaign, round, task)
@@ -37,7 +37,7 @@ const READ_FEEDBACK: &str = "
         WHERE k.campaign = u.campaign AND k.round = u.round AND k.task = u.task ORDER BY k.seq DESC LIMIT 1) c ON true
     WHERE f.seq < $4 OR f.seq >= $4 + $5";
 
-/// Writes a batch of at most [`SEQ_STEP`] commands, and gives an answer to each.
+/// Writes a batch of at most [`SEQ_STEP`] commands, and returns one result per command.
 pub(super) async fn write(
     session: &Session,
     slot: i32,
@@ -76,7 +76,7 @@ fn campaigns(batch: &[Wanted<'_>]) -> Vec<i32> {
     campaigns.into_iter().collect()
 }
 
-/// Campaigns with a horizon of which rounds are asked for, in order.
+/// Campaigns with a horizon for which rounds are requested, in order.
 fn limited(batch: &[Wanted<'_>]) -> Vec<i32> {
     let limited = |wanted: &Wanted<'_>| match wanted {
         Wanted::Ask(ask, campaign) => campaign.filter(|_| ask.horizon.is_some()),
@@ -86,12 +86,12 @@ fn limited(batch: &[Wanted<'_>]) -> Vec<i32> {
     campaigns.into_iter().collect()
 }
 
-/// How many rounds campaigns have, which stay so until the transaction ends: others who ask for
-/// rounds of the same campaigns wait. Nothing else is held when it waits, so not in a circle.
+/// Numbers of issued rounds, locked until the transaction ends: other requests for rounds of the
+/// same campaigns wait. No other lock is held while waiting, so there is no deadlock.
 async fn handed_out(session: &Session, campaigns: &[i32]) -> Result<HashMap<i32, u64>, Trouble> {
     let values: [Value<'_>; 1] = [(&campaigns, Type::INT4_ARRAY)];
     let hold = "SELECT FROM lease WHERE campaign = ANY ($1) ORDER BY campaign FOR UPDATE";
-    // Two statements: the second one sees what was committed while the first one waited.
+    // Two statements, so that the second sees what was committed while the first waited.
     let count = "SELECT campaign, sum(rounds)::bigint FROM tally WHERE campaign = ANY ($1) GROUP BY campaign";
     let (held, counted) = tokio::join! {
         biased;
@@ -102,7 +102,7 @@ async fn handed_out(session: &Session, campaigns: &[i32]) -> Result<HashMap<i32,
     Ok(counted?.iter().map(|row| (row.get(0), unsigned(row.get(1)))).collect())
 }
 
-/// What the database took.
+/// Rows that the database accepted.
 struct Written {
     first_seq: i64,
     keys: HashSet<(String, String)>,
@@ -110,12 +110,12 @@ struct Written {
     items: usize,
     /// Campaigns of the batch that were deleted.
     deleted: Vec<i32>,
-    /// Campaigns of which rounds were compacted, and the end of these.
+    /// Campaigns with compacted rounds, and the end of these.
     compacted: HashMap<i32, i64>,
 }
 
 impl Written {
-    /// Whether just that was written which is to be.
+    /// True if exactly the intended rows were written.
     fn is_all_of(&self, tried: &Decision<'_>, decision: &Decision<'_>, known: &Known) -> bool {
         let is_key = |(token, key): &(&str, &str)| {
             self.keys.contains(&((*token).to_owned(), (*key).to_owned()))
@@ -137,8 +137,8 @@ impl Written {
     }
 }
 
-/// Begins the transaction if that has not been done; gives its first number for events. Until it
-/// ends, none of the campaigns is deleted and no round of them compacted.
+/// Begins the transaction if necessary; returns its first event number. Until it ends, none of the
+/// campaigns is deleted and none of their rounds compacted.
 async fn begin(
     session: &Session,
     opening: &str,
@@ -191,7 +191,7 @@ async fn insert(
     })
 }
 
-/// Learns which campaigns were deleted, and which reports are of rounds that were compacted.
+/// Reads which campaigns were deleted, and which reports are about compacted rounds.
 async fn learn_compacted(
     session: &Session,
     batch: &[Wanted<'_>],
@@ -213,7 +213,7 @@ async fn learn_compacted(
     Ok(())
 }
 
-/// Reads why the database has left something out.
+/// Reads why the database left out rows.
 async fn learn(
     session: &Session,
     tried: &Decision<'_>,
@@ -278,8 +278,8 @@ fn stored(row: &Row) -> (Place, Stored) {
     ((row.get(0), row.get(1), row.get(2)), Stored { first, counted })
 }
 
-/// Counts what was written, ends the transaction, and looks which rounds are complete: after its
-/// end, so that of two replicas that bring the two halves of a round at the same time at least one
+/// Adds the counts, commits, and determines which rounds are complete. This is done after the
+/// commit, so that if two replicas write the two halves of a round at the same time, at least one
 /// sees both.
 async fn finish(
     session: &Session,
@@ -302,7 +302,7 @@ async fn finish(
         asked.read(session),
         session.statement(!asked.is_empty(), "COMMIT"),
     };
-    // If one of these failed the transaction did, whatever its end says.
+    // If one of these failed, the transaction did, whatever the result of the commit.
     for counted in [stats, tallies, events] {
         counted.map_err(|error| Trouble::at_commit(&error))?;
     }

@@ -1,9 +1,9 @@
 //! One connection, and the transactions on it.
 //!
-//! Nothing is set for the length of a session: each transaction begins with its own settings in the
-//! same message, and no statement is prepared under a name. So a pooler that hands out another
-//! connection for each transaction does no harm. Messages that do not need an answer of the one
-//! before are sent together: a read is one trip to the server and back, a batch of rounds two.
+//! There are no session settings: each transaction begins with its settings in the same message,
+//! and no statement is prepared under a name. So a pooler may use another connection for each
+//! transaction. Messages that do not depend on the previous answer are sent together: a read takes
+//! one round trip, a batch of rounds two.
 
 use deadpool_postgres::ClientWrapper;
 use tokio_postgres::types::{ToSql, Type};
@@ -15,13 +15,13 @@ use super::trouble::Trouble;
 /// A value and its type.
 pub(super) type Value<'a> = (&'a (dyn ToSql + Sync), Type);
 
-/// How transactions begin: settings that hold for one transaction.
+/// How transactions begin: settings for one transaction.
 #[derive(Debug)]
 pub(super) struct Openings {
     pub(super) read: String,
-    /// One view of the database for all statements.
+    /// One snapshot for all statements.
     pub(super) view: String,
-    /// The same without a limit on time.
+    /// The same without a time limit.
     pub(super) long_view: String,
     pub(super) write: String,
 }
@@ -35,8 +35,7 @@ impl Openings {
              SET LOCAL idle_in_transaction_session_timeout = {timeout_ms}",
             timeout_ms / 2
         );
-        // What is acknowledged is on the disk, also where the database is set up to be less
-        // careful.
+        // Acknowledged data is on disk, even if the database is configured otherwise.
         let durable = "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'";
         Self {
             read: format!("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; {path}; {waits}"),
@@ -51,21 +50,21 @@ impl Openings {
     }
 }
 
-/// A connection that nobody else uses at the time.
+/// A connection in exclusive use.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) client: ClientWrapper,
-    /// Where it counts, see [`slot`](super::slot); none before it writes.
+    /// Its slot, see [`slot`](super::slot); none before it writes.
     pub(super) slot: Option<i32>,
-    /// How often connections had been lost when it was made.
+    /// Number of connections that had been lost when it was created.
     pub(super) epoch: u64,
-    /// Whether no transaction is open on it.
+    /// True if no transaction is open on it.
     pub(super) is_clean: bool,
 }
 
 impl Session {
-    /// One statement in a transaction of its own that begins in this way. For statements that may
-    /// be repeated without harm.
+    /// One statement in a separate transaction that begins in this way. For statements that may be
+    /// repeated.
     pub(super) async fn repeatable(
         &self,
         opening: &str,
@@ -79,7 +78,7 @@ impl Session {
         Ok(rows)
     }
 
-    /// The same for statements that may not.
+    /// The same for statements that must not be repeated.
     pub(super) async fn once(
         &self,
         opening: &str,
@@ -107,7 +106,7 @@ impl Session {
         }
     }
 
-    /// Begins to write. Gives the first of [`SEQ_STEP`] numbers for events.
+    /// Begins a writing transaction. Returns the first of [`SEQ_STEP`] event numbers.
     pub(super) async fn begin(&self, opening: &str) -> Result<i64, Trouble> {
         let messages =
             self.client.simple_query(&format!("{opening}; SELECT nextval('event')")).await?;
@@ -122,7 +121,7 @@ impl Session {
             .ok_or_else(|| Trouble::final_one("there are no numbers for events any more", false))
     }
 
-    /// A statement in the transaction that has begun; not sent at all if it has nothing to do.
+    /// A statement in the current transaction; not sent if it has nothing to do.
     pub(super) async fn execute(
         &self,
         is_needed: bool,
@@ -132,12 +131,12 @@ impl Session {
         if is_needed { self.client.execute_typed(sql, values).await } else { Ok(0) }
     }
 
-    /// The same, without values: the beginning or the end of a transaction.
+    /// The same without values: the beginning or end of a transaction.
     pub(super) async fn statement(&self, is_needed: bool, sql: &str) -> Result<(), Error> {
         if is_needed { self.client.batch_execute(sql).await } else { Ok(()) }
     }
 
-    /// The same, with rows for an answer.
+    /// The same with rows as the result.
     pub(super) async fn query(
         &self,
         is_needed: bool,

@@ -1,4 +1,4 @@
-//! Commands that are rare: each in a transaction of its own.
+//! Rare commands, each in a separate transaction.
 
 use tokio_postgres::types::Type;
 
@@ -36,7 +36,7 @@ pub(super) async fn apply(
     }
 }
 
-/// The number of a campaign is only taken where there is none: the numbers are not endless.
+/// The number of a campaign is taken only if it does not exist yet, because numbers are limited.
 const CREATE: &str = "
     WITH new AS (INSERT INTO campaign (id, spec, tasks, status, version, created_at, changed_at)
             SELECT $1, $2, $3, 'open', 1, $4, $4 WHERE NOT EXISTS (SELECT FROM campaign WHERE id = $1)
@@ -60,7 +60,7 @@ async fn create(store: &PostgresStore, session: &Session, new: &NewCampaign) -> 
         biased;
         session.begin(&store.pool.openings.write),
         session.client.query_typed(CREATE, &values),
-        // A statement of its own: it sees a campaign that another has made just now.
+        // A separate statement, so that it sees a campaign that was created concurrently.
         session.client.query_typed("SELECT spec FROM campaign WHERE id = $1", &spec),
     };
     begun?;
@@ -113,14 +113,14 @@ async fn set_status(store: &PostgresStore, session: &Session, change: &StatusCha
     })
 }
 
-/// Others who correct the same wait here, so that each takes from what the one before has set.
+/// Concurrent corrections of the same outcome wait here, so that each starts from the previous one.
 const HOLD_FEEDBACK: &str = "SELECT completed, reward FROM feedback WHERE campaign = $1 AND round = $2 AND task = $3 FOR UPDATE";
 
 const LAST_CORRECTION: &str = "SELECT to_completed, to_reward FROM correction WHERE campaign = $1 AND round = $2 AND task = $3
     ORDER BY seq DESC LIMIT 1";
 
-/// The event's number is taken here and not at the beginning: the order of the numbers is the order
-/// of the corrections.
+/// The event number is taken here and not at the beginning, so that the numbers have the order of
+/// the corrections.
 const INSERT_CORRECTION: &str = "
     INSERT INTO correction (campaign, round, task, seq, from_completed, from_reward, to_completed, to_reward, why, at, token)
     VALUES ($1, $2, $3, nextval('event') * $4, $5, $6, $7, $8, $9, $10, $11)";

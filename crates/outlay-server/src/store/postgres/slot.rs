@@ -1,10 +1,11 @@
-//! Where a connection counts: each adds to rows of its own, so that nobody waits for anybody who
-//! counts for the same campaign.
+//! Slots: each connection adds to separate rows of counts, so that connections do not wait for each
+//! other on the same campaign.
 //!
-//! A slot is a small number held by an advisory lock of the session, free again when the session
-//! ends. Counts are right whoever counts in which slot, since they are added to and never set; two
-//! in one slot only wait for each other. So it does no harm to lose the lock unnoticed behind a
-//! pooler, and where such locks do not work at all a number drawn from the replica's name will do.
+//! A slot is a small number held by an advisory lock of the session, and free again when the
+//! session ends. Counts are correct whichever slot is used, because they are only added to; two
+//! connections in one slot only wait for each other. So losing the lock unnoticed behind a pooler
+//! is harmless, and if such locks do not work at all, a number derived from the name of the replica
+//! is used.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -13,24 +14,24 @@ use tokio_postgres::types::Type;
 use super::session::Session;
 use super::trouble::Trouble;
 
-/// Slots that are held by locks; as many again, above them, are drawn from names.
+/// Slots that are held by locks; as many again, above them, are derived from names.
 const SLOTS: i32 = 64;
 
-/// How connections come by their slots.
+/// How connections get their slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Slots {
-    /// The lowest that is free, by an advisory lock; drawn from the replica's name if that does not
+    /// The lowest free one, by an advisory lock; derived from the replica's name if that does not
     /// work.
     #[default]
     Locked,
-    /// Drawn from the replica's name: for poolers that hand out another connection for each
+    /// Derived from the replica's name: for poolers that use another connection for each
     /// transaction.
     Named,
 }
 
 const CLAIM: &str = "SELECT slot FROM generate_series(0, $2 - 1) AS slot WHERE pg_try_advisory_lock(hashtext('outlay slot ' || $1), slot) LIMIT 1";
 
-/// In a transaction of its own: a pooler may have gone on to another connection by now.
+/// In a separate transaction: a pooler may have switched to another connection by now.
 const IS_HELD: &str = "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted
     AND classid::bigint = hashtext('outlay slot ' || $1)::bit(32)::bigint AND objid::bigint = $2 AND objsubid = 2)";
 
@@ -60,7 +61,7 @@ async fn claim(session: &Session, schema: &str) -> Result<Option<i32>, Trouble> 
         .await
     {
         Ok(rows) => rows,
-        // A database that speaks the language and has no such locks.
+        // A database with this protocol but without such locks.
         Err(error) if error.as_db_error().is_some() && !Trouble::from(&error).is_lost => {
             return Ok(None);
         }

@@ -1,5 +1,5 @@
-//! An encrypted way to the database, if the address asks for it. Whoever asks gets the certificate
-//! checked too: to encrypt for somebody unknown protects from nobody.
+//! Encrypted connections, if the URL asks for them. The certificate is always checked then, because
+//! encryption without authentication does not protect.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// The address without what the driver does not know, and the file of certificates that it named.
+/// The URL without parameters that the driver does not know, and the certificate file in it.
 pub(super) fn split(url: &str) -> (String, Option<PathBuf>) {
     let Some((address, query)) = url.split_once('?') else { return (url.to_owned(), None) };
     let mut certificates = None;
@@ -18,7 +18,7 @@ pub(super) fn split(url: &str) -> (String, Option<PathBuf>) {
     for part in query.split('&') {
         match part.split_once('=') {
             Some(("sslrootcert", path)) => certificates = Some(PathBuf::from(path)),
-            // Here they are all one.
+            // These modes are equivalent here.
             Some(("sslmode", "verify-ca" | "verify-full")) => rest.push("sslmode=require"),
             _ => rest.push(part),
         }
@@ -27,7 +27,7 @@ pub(super) fn split(url: &str) -> (String, Option<PathBuf>) {
     (if rest.is_empty() { address.to_owned() } else { format!("{address}?{rest}") }, certificates)
 }
 
-/// Trusts the certificates of a file, or else those of the system.
+/// Trusts the certificates of a file, or otherwise those of the system.
 pub(super) fn connector(certificates: Option<&Path>) -> Result<MakeRustlsConnect, String> {
     let mut roots = RootCertStore::empty();
     match certificates {

@@ -1,34 +1,34 @@
-//! What goes wrong between here and the database, and whether it is worth another try.
+//! Errors of the database connection, and whether to try again.
 
 use tokio_postgres::error::SqlState;
 
 use crate::store::StoreError;
 
-/// A call did not succeed.
+/// A failed call.
 #[derive(Debug)]
 pub(super) struct Trouble {
     what: String,
     is_fatal: bool,
     /// The connection can no longer be used.
     pub(super) is_lost: bool,
-    /// Nothing was committed, and the same may well succeed on another try.
+    /// Nothing was committed, and another attempt may succeed.
     pub(super) is_worth_a_try: bool,
 }
 
 impl Trouble {
-    /// Something that another try does not change.
+    /// Another attempt would fail too.
     pub(super) fn final_one(what: impl Into<String>, is_fatal: bool) -> Self {
         Self { what: what.into(), is_fatal, is_lost: false, is_worth_a_try: false }
     }
 
-    /// A statement failed after the end of the transaction had been sent too. If it was the
-    /// database that refused the statement, the transaction came to nothing. If the connection was
-    /// lost it may have been committed or not, and nobody tries again by himself.
+    /// A statement failed after the commit had been sent too. If the database rejected the
+    /// statement, the transaction was rolled back. If the connection was lost, it may have been
+    /// committed or not, and it is not repeated automatically.
     pub(super) fn at_commit(error: &tokio_postgres::Error) -> Self {
         if error.as_db_error().is_some() { Self::from(error) } else { Self::of_commit(error) }
     }
 
-    /// The end of the transaction itself failed, or whatever came after it.
+    /// The commit itself failed, or a later statement.
     pub(super) fn of_commit(error: &tokio_postgres::Error) -> Self {
         let mut trouble = Self::from(error);
         trouble.what =
@@ -47,7 +47,8 @@ impl From<tokio_postgres::Error> for Trouble {
 impl From<&tokio_postgres::Error> for Trouble {
     fn from(error: &tokio_postgres::Error) -> Self {
         let Some(from_server) = error.as_db_error() else {
-            // The cause says more than the error itself ("error communicating with the server").
+            // The cause is more specific than the error itself ("error communicating with the
+            // server").
             let cause = std::error::Error::source(error)
                 .map(|cause| format!(": {cause}"))
                 .unwrap_or_default();
@@ -58,7 +59,7 @@ impl From<&tokio_postgres::Error> for Trouble {
                 is_worth_a_try: true,
             };
         };
-        // Details may quote what clients sent; the message does not.
+        // Details may quote data of clients; the message does not.
         let what = format!(
             "the database refuses: {} ({})",
             from_server.message(),

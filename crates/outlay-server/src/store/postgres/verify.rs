@@ -1,4 +1,4 @@
-//! Folds everything again inside the database, and compares.
+//! Recounts everything inside the database, and compares.
 
 use tokio_postgres::Row;
 
@@ -7,15 +7,15 @@ use super::trouble::Trouble;
 use super::unsigned;
 use crate::store::Verified;
 
-/// Rows of deleted campaigns may be left: they do not count.
+/// Rows of deleted campaigns may remain: they do not count.
 const TOTALS: &str = "SELECT (SELECT count(*) FROM campaign),
     (SELECT coalesce(sum(end_round - first_round), 0)::bigint FROM split WHERE campaign IN (SELECT number FROM campaign))
         + (SELECT coalesce(sum(rounds), 0)::bigint FROM checkpoint WHERE campaign IN (SELECT number FROM campaign)),
     (SELECT count(*) FROM feedback WHERE campaign IN (SELECT number FROM campaign))
         + (SELECT coalesce(sum(told), 0)::bigint FROM checkpoint_stat WHERE campaign IN (SELECT number FROM campaign))";
 
-/// Tasks whose sums over all slots are not the checkpoint and the fold of the feedback that is left,
-/// where the last correction counts.
+/// Tasks whose sums over all slots differ from the checkpoint plus the counts of the remaining
+/// feedback, with the last corrections.
 const TASKS: &str = "
     WITH last AS (SELECT DISTINCT ON (campaign, round, task) campaign, round, task, to_completed, to_reward
             FROM correction ORDER BY campaign, round, task, seq DESC),
@@ -35,7 +35,7 @@ const TASKS: &str = "
         <> (coalesce(kept.told, 0), coalesce(kept.completions, 0), coalesce(kept.reward_sum, 0), coalesce(kept.expected, 0))
     ORDER BY 1, 2";
 
-/// Campaigns whose rounds, versions or late outcomes are not what their rows say.
+/// Campaigns whose rounds, versions or late outcomes differ from their rows.
 const TALLIES: &str = "
     WITH rounds AS (SELECT campaign, sum(end_round - first_round) AS rounds FROM split GROUP BY campaign),
         items AS (SELECT campaign, count(*) AS items FROM feedback GROUP BY campaign),
@@ -52,7 +52,7 @@ const TALLIES: &str = "
         <> (coalesce(kept.rounds, 0), coalesce(kept.version, 0), coalesce(kept.late, 0))
     ORDER BY 1";
 
-/// Rounds that were handed out twice, and rounds that were handed out and can be leased again.
+/// Rounds that were issued twice, and issued rounds that could be leased again.
 const ROUNDS: &str = "
     SELECT c.id, s.first_round FROM (SELECT campaign, first_round, end_round,
             lead(first_round) OVER (PARTITION BY campaign ORDER BY first_round) AS next FROM split) s
@@ -60,7 +60,7 @@ const ROUNDS: &str = "
     WHERE s.next < s.end_round OR s.end_round > l.next_round
     ORDER BY 1, 2";
 
-/// Reports without the feedback that they brought, and feedback without a report.
+/// Reports without their feedback, and feedback without a report.
 const REPORTS: &str = "
     SELECT c.id, coalesce(t.round, f.round) FROM told t
         FULL JOIN (SELECT campaign, round, seq FROM feedback GROUP BY campaign, round, seq) f USING (campaign, round, seq)

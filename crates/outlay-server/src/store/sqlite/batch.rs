@@ -1,8 +1,8 @@
 //! The commands of a batch, carried out within a transaction.
 //!
-//! A command is checked before it writes anything, so nothing is ever taken back for one that is
-//! refused. What a batch adds to the counts is summed up first and written once a task: a thousand
-//! reports of one campaign touch as many counts as one report.
+//! A command is checked before it writes anything, so a rejected command needs no rollback. Changes
+//! of the counts are summed over the batch and written once per task: a thousand reports of one
+//! campaign change as many rows as one report.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,16 +20,16 @@ use crate::store::{
 
 type Answer = rusqlite::Result<Result<Done, Refusal>>;
 
-/// A campaign as the file has it. Whoever compacts or deletes it forgets this.
+/// A campaign as stored. Removed when the campaign is compacted or deleted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Known {
     number: i64,
     tasks: u32,
-    /// Rounds below this one that have no split were compacted.
+    /// Rounds below this one without a split were compacted.
     compacted: i64,
 }
 
-/// What a batch adds.
+/// Changes of the counts by a batch.
 #[derive(Debug, Default, Clone, Copy)]
 struct Tally {
     version: i64,
@@ -53,11 +53,11 @@ pub(super) struct Batch<'a> {
     pub(super) seq: i64,
     tallies: BTreeMap<i64, Tally>,
     counts: BTreeMap<(i64, u32), Count>,
-    /// Keys that end here or before may go; absent if no key was used.
+    /// Keys that expire at this time or before may be removed; absent if no key was used.
     forget_until: Option<Millis>,
 }
 
-/// Statements that most commands of a batch need: taken out of the cache once for all of them.
+/// Statements that most commands of a batch need, prepared once per batch.
 struct Reports<'a> {
     find: CachedStatement<'a>,
     insert: CachedStatement<'a>,
@@ -74,7 +74,7 @@ impl<'a> Reports<'a> {
     }
 }
 
-/// What was told of a task in a round, and what counts by now.
+/// The reported outcome of a task in a round, and the corrected one.
 struct Told {
     task: u32,
     first: Outcome,
@@ -161,7 +161,7 @@ impl<'a> Batch<'a> {
         {
             return Ok(if is_same { Ok(Done::WasThere) } else { Err(Refusal::OtherCampaign) });
         }
-        // The number of a deleted campaign is not used again: rows of it may be left.
+        // The number of a deleted campaign is not used again, because rows of it may remain.
         let insert = "INSERT INTO campaign (number, id, tasks, status, version, created_at, changed_at, spec) \
                       SELECT 1 + max(coalesce((SELECT max(number) FROM campaign), 0), \
                       coalesce((SELECT max(number) FROM deletion), 0)), ?1, ?2, ?3, 1, ?4, ?4, ?5";
@@ -243,14 +243,14 @@ impl<'a> Batch<'a> {
         ] {
             self.connection.prepare_cached(delete)?.execute([number])?;
         }
-        // What this batch has counted for it so far is not written.
+        // The counts of this batch for it are not written.
         self.tallies.remove(&number);
         self.counts.retain(|(campaign, _), _| *campaign != number);
         self.campaigns.remove(&deletion.campaign);
         Ok(Ok(Done::Deleted { rounds, outcomes }))
     }
 
-    /// Outcomes of a campaign, with those of this batch.
+    /// Outcomes of a campaign, including this batch.
     fn outcomes(&self, campaign: i64) -> rusqlite::Result<u64> {
         let mut find = self
             .connection
@@ -344,7 +344,7 @@ impl<'a> Batch<'a> {
         Ok(Ok(Done::Asked))
     }
 
-    /// Rounds of a campaign, with those of this batch.
+    /// Rounds of a campaign, including this batch.
     fn handed_out(&self, campaign: i64) -> rusqlite::Result<u64> {
         let mut find =
             self.connection.prepare_cached("SELECT rounds FROM tally WHERE campaign = ?1")?;
@@ -356,7 +356,7 @@ impl<'a> Batch<'a> {
     fn is_taken(&self, campaign: i64, first: i64, past: i64) -> rusqlite::Result<bool> {
         let before = "SELECT first, past FROM ask WHERE campaign = ?1 AND first < ?2 ORDER BY first DESC LIMIT 1";
         let mut find = self.connection.prepare_cached(before)?;
-        // A request for no rounds at all has a place too.
+        // A request for zero rounds has an entry too.
         let end = past.max(first.saturating_add(1));
         let before: Option<(i64, i64)> =
             find.query_row([campaign, end], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
@@ -385,7 +385,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// A few at a time: no batch waits long, and more go than come.
+    /// A few at a time: no batch waits long, and more are removed than added.
     fn forget_keys(&mut self) -> rusqlite::Result<()> {
         let Some(until) = self.forget_until else { return Ok(()) };
         let delete = "DELETE FROM used_key WHERE (token, key) IN \
@@ -438,13 +438,13 @@ impl<'a> Batch<'a> {
             tally.late += if tell.is_late { count } else { 0 };
         }
         let all = told.len() as i64 + count;
-        // Nobody can tell of more than all tasks.
+        // A round has at most as many outcomes as tasks.
         let is_complete = all == i64::from(known.tasks)
             || self.there(known.number, round)?.is_some_and(|there| all >= there);
         Ok(Ok(Done::Told { is_new, is_complete }))
     }
 
-    /// How many tasks a round was handed out with; none if it was not.
+    /// Number of available tasks of a round; none if the round was not issued.
     fn there(&self, campaign: i64, round: i64) -> rusqlite::Result<Option<i64>> {
         let find = "SELECT there, past FROM ask WHERE campaign = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1";
         let mut find = self.connection.prepare_cached(find)?;
@@ -457,7 +457,7 @@ impl<'a> Batch<'a> {
         Ok(round < known.compacted && self.there(known.number, round)?.is_none())
     }
 
-    /// What is known of a round: tasks in order.
+    /// Known outcomes of a round, in the order of tasks.
     fn told(
         &self,
         campaign: i64,
@@ -550,7 +550,7 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    /// Adds to the counts, so many rows in each statement.
+    /// Adds to the counts, several rows per statement.
     fn add_counts(&self, counts: &[(&(i64, u32), &Count)], rows: usize) -> rusqlite::Result<()> {
         if counts.is_empty() {
             return Ok(());
@@ -598,8 +598,8 @@ impl<'a> Batch<'a> {
     }
 }
 
-/// Counts that are changed by one statement: as many as possible of the first, then of the next. A
-/// report of 3,000 tasks takes half as long as with a statement for each.
+/// Numbers of counts changed by one statement: the largest that fits first. A report of 3,000 tasks
+/// takes half as long as with one statement per count.
 const ROWS_PER_STATEMENT: [usize; 3] = [64, 4, 1];
 
 fn add_counts_statement(rows: usize) -> String {
@@ -623,7 +623,7 @@ pub(super) fn status_number(status: CampaignStatus) -> i64 {
     }
 }
 
-/// Numbers in SQLite have a sign.
+/// SQLite integers are signed.
 fn whole(number: u64) -> rusqlite::Result<i64> {
     i64::try_from(number).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
 }

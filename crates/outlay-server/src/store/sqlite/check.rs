@@ -1,7 +1,6 @@
-//! The check of all counts: feedback is folded again, row by row, and compared with what is kept.
+//! Check of all counts: feedback is recounted row by row and compared with the stored counts.
 //!
-//! It runs at every start, so it reads what it needs in the order in which it lies on disk, and
-//! nothing twice.
+//! It runs at every start, so it reads data in the order on disk, and nothing twice.
 
 use std::collections::HashMap;
 
@@ -14,15 +13,15 @@ use crate::store::{Checkpoint, Outcome, Standing, TaskCount, Verified};
 
 type Read<T> = rusqlite::Result<T>;
 
-/// Of a file that is all wrong nobody reads every line.
+/// Largest number of listed errors.
 const MOST_FAULTS: usize = 20;
 
-/// Feedback items on file, by the counts.
+/// Number of outcomes, by the counts.
 pub(super) fn items_kept(connection: &Connection) -> Read<u64> {
     connection.query_row("SELECT coalesce(sum(told), 0) FROM task_count", [], |row| natural(row, 0))
 }
 
-/// Whether the counts agree with each other, without a look at the feedback.
+/// Checks that the counts agree with each other, without reading the feedback.
 pub(super) fn glance(connection: &Connection) -> Read<Verified> {
     let select = "SELECT id FROM campaign LEFT JOIN tally ON tally.campaign = number WHERE tally.version IS NOT
         (SELECT coalesce(sum(told), 0) FROM task_count WHERE task_count.campaign = number) +
@@ -37,8 +36,7 @@ pub(super) fn glance(connection: &Connection) -> Read<Verified> {
     Ok(verified)
 }
 
-/// Whether the file itself is whole. Indices are held against their tables, too: exports are read
-/// through them.
+/// Checks the integrity of the file, including the indexes, through which exports are read.
 pub(super) fn file(connection: &Connection) -> Read<Vec<String>> {
     let mut check = connection.prepare("PRAGMA integrity_check(20)")?;
     let lines: Vec<String> = check.query_map([], |row| row.get(0))?.collect::<Read<_>>()?;
@@ -49,7 +47,7 @@ pub(super) fn file(connection: &Connection) -> Read<Vec<String>> {
         .collect())
 }
 
-/// Folds all feedback again.
+/// Recounts all feedback.
 pub(super) fn fold(connection: &Connection) -> Read<Verified> {
     let mut verified = Verified::default();
     let mut campaigns = connection.prepare("SELECT number, id FROM campaign ORDER BY number")?;
@@ -79,7 +77,7 @@ pub(super) fn fold(connection: &Connection) -> Read<Verified> {
     Ok(verified)
 }
 
-/// Reports of campaigns that were never there. Those of deleted campaigns are removed bit by bit.
+/// Reports of campaigns that never existed. Those of deleted campaigns are removed gradually.
 fn strays(connection: &Connection) -> Read<i64> {
     let has_deletions = "SELECT count(*) > 0 FROM sqlite_schema WHERE name = 'deletion'";
     let has_deletions: bool = connection.query_row(has_deletions, [], |row| row.get(0))?;
@@ -88,7 +86,7 @@ fn strays(connection: &Connection) -> Read<i64> {
     } else {
         "(SELECT number FROM campaign)"
     };
-    // One look at the index for each number that occurs, and not one for each report.
+    // One index look-up per campaign number, not one per report.
     let list = format!(
         "WITH RECURSIVE met (number) AS (SELECT min(campaign) FROM told UNION ALL \
          SELECT (SELECT min(campaign) FROM told WHERE campaign > met.number) FROM met WHERE met.number IS NOT NULL) \
@@ -98,16 +96,16 @@ fn strays(connection: &Connection) -> Read<i64> {
     connection.query_row(&list, [], |row| row.get(0))
 }
 
-/// A campaign on its way.
+/// A campaign being checked.
 struct Folding {
     standing: Standing,
     items: u64,
     faults: Vec<String>,
-    /// First and one past the last round of each ask, in order.
+    /// First and one past the last round of each request, in order.
     asks: Vec<(i64, i64)>,
-    /// By round and task: what the first correction found, what the last one says.
+    /// By round and task: the outcome before the first correction and after the last one.
     corrections: HashMap<(i64, u32), (Outcome, Outcome)>,
-    /// The round in which each task was met last: rounds come in order.
+    /// The last round in which each task occurred; rounds are in order.
     last_met: Vec<i64>,
 }
 
@@ -165,7 +163,7 @@ impl Folding {
                 ask += 1;
             }
             if self.asks.get(ask).is_none_or(|(first, _)| *first > round) {
-                self.faults.push(format!("round {round}: told of, but never handed out"));
+                self.faults.push(format!("round {round}: reported, but never issued"));
             }
             let before = self.items;
             self.report(round, row.get_ref(2)?.as_blob()?)?;
@@ -195,7 +193,7 @@ impl Folding {
             {
                 if from != outcome {
                     self.faults.push(format!(
-                        "round {round}: a correction of something else than was told"
+                        "round {round}: a correction of an outcome that differs from the reported one"
                     ));
                 }
                 outcome = to;
@@ -208,15 +206,17 @@ impl Folding {
 
     fn finish(mut self) -> Self {
         if !self.corrections.is_empty() {
-            self.faults
-                .push(format!("{} corrections of what was never told", self.corrections.len()));
+            self.faults.push(format!(
+                "{} corrections of outcomes that were never reported",
+                self.corrections.len()
+            ));
         }
         self
     }
 }
 
 fn asks(connection: &Connection, campaign: i64) -> Read<Vec<(i64, i64)>> {
-    // The index has all that is needed, and none of the splits.
+    // The index contains all that is needed, without the splits.
     let list = "SELECT first, past FROM ask INDEXED BY ask_by_expiry WHERE campaign = ?1";
     let mut list = connection.prepare_cached(list)?;
     let mut asks: Vec<(i64, i64)> =

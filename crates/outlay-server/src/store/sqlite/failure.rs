@@ -23,7 +23,7 @@ pub(super) fn passing(doing: &str, error: &rusqlite::Error) -> StoreError {
     StoreError { what, is_fatal: false }
 }
 
-/// Nobody knows what the disk holds.
+/// The contents of the disk are unknown.
 pub(super) fn lasting(doing: &str, error: &rusqlite::Error) -> StoreError {
     StoreError { is_fatal: true, ..passing(doing, error) }
 }

@@ -1,5 +1,4 @@
-//! The folder of a store: one process at a time serves it, on a disk that keeps what it is told to
-//! keep.
+//! The folder of a store: served by one process at a time, on a durable disk.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -40,8 +39,8 @@ pub(super) fn remove(folder: &Path) {
     let _ = std::fs::remove_file(folder.join(LOCK));
 }
 
-/// Whether there is a database. One that was cut off, or of which only the log is left, is not
-/// taken for a new one.
+/// True if there is a database. A truncated one, or one of which only the log is left, is not taken
+/// for a new one.
 pub(super) fn has_database(path: &Path) -> Result<bool, StoreError> {
     let length = |path: &Path| match std::fs::metadata(path) {
         Ok(file) => Ok(Some(file.len())),
@@ -65,7 +64,7 @@ pub(super) fn has_database(path: &Path) -> Result<bool, StoreError> {
     }
 }
 
-/// Opens files that only their owner may read.
+/// Opens files with access for their owner only.
 pub(crate) fn private_file() -> std::fs::OpenOptions {
     let mut options = File::options();
     options.write(true);
@@ -74,7 +73,7 @@ pub(crate) fn private_file() -> std::fs::OpenOptions {
     options
 }
 
-/// Makes folders that only their owner may read.
+/// Creates folders with access for their owner only.
 pub(crate) fn private_folder() -> std::fs::DirBuilder {
     let mut builder = std::fs::DirBuilder::new();
     #[cfg(unix)]
@@ -82,7 +81,7 @@ pub(crate) fn private_folder() -> std::fs::DirBuilder {
     builder
 }
 
-/// Which file a path leads to.
+/// Identity of the file at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileId(u64, u64);
 
@@ -93,24 +92,23 @@ impl FileId {
         std::fs::metadata(path).map(|file| Self(file.dev(), file.ino()))
     }
 
-    /// Elsewhere than on Unix only whether there is one.
+    /// On other systems than Unix only whether it exists.
     #[cfg(not(unix))]
     pub(super) fn of(path: &Path) -> std::io::Result<Self> {
         std::fs::metadata(path).map(|_| Self(0, 0))
     }
 }
 
-/// Nobody else serves the folder while this is held. Let go of when dropped, also if the process is
-/// killed.
+/// Locks the folder for this process. Released when dropped, also if the process is killed.
 #[derive(Debug)]
 pub(super) struct Hold {
     _lock: File,
 }
 
 impl Hold {
-    /// Takes hold of a folder, which is made if it is not there.
+    /// Locks a folder, which is created if necessary.
     pub(super) fn take(folder: &Path, any_file_system: bool) -> Result<Self, StoreError> {
-        // Before the folder is made: a refusal leaves nothing behind.
+        // Before the folder is created, so that a rejection leaves nothing behind.
         if !any_file_system {
             refuse_unsafe(folder)?;
         }
@@ -124,7 +122,7 @@ impl Hold {
             Err(TryLockError::WouldBlock) => return Err(refused(in_use(folder, &mut lock))),
             Err(TryLockError::Error(error)) => return Err(cannot("lock", &path, &error)),
         }
-        // Only for the message that somebody else may get.
+        // Only for the message that another process may show.
         let note = || -> std::io::Result<()> {
             lock.set_len(0)?;
             lock.rewind()?;
@@ -136,7 +134,7 @@ impl Hold {
     }
 }
 
-/// The folder itself, or the nearest one above it that is there.
+/// The folder itself, or its nearest existing ancestor.
 #[cfg(target_os = "linux")]
 fn nearest(folder: &Path) -> &Path {
     let is_there = |folder: &&Path| folder.exists();
@@ -189,7 +187,7 @@ fn refuse_unsafe(_: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// File systems that forget, or whose locks and syncs hold only on one machine.
+/// File systems that lose data, or whose locks and syncs work only on one machine.
 #[cfg(target_os = "linux")]
 fn unsafe_kind(kind: u32) -> Option<&'static str> {
     match kind {

@@ -31,13 +31,13 @@ use failure::{DAMAGED, passing};
 use folder::{FileId, Hold, NEW_DATABASE, refused};
 use write::Writer;
 
-/// How a store is opened.
+/// Options for opening a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqliteOptions {
-    /// Also on file systems that are known to lose data: in memory, or shared over a network.
+    /// Allow file systems that are known to lose data: in-memory and network file systems.
     pub any_file_system: bool,
-    /// With fewer feedback items than this all of them are folded again and compared with the
-    /// counts; with more only the counts are compared with each other.
+    /// Up to this number of outcomes all of them are recounted and compared with the counts; above
+    /// it, only the consistency of the counts is checked.
     pub fold_below: u64,
 }
 
@@ -51,34 +51,34 @@ impl Default for SqliteOptions {
 #[derive(Debug)]
 pub struct SqliteStore {
     path: PathBuf,
-    // Dropped in this order: whoever closes last tidies up, and that must be the writer, while the
-    // folder is still held.
+    // Dropped in this order: the last connection cleans up, and that must be the writer, while the
+    // folder is still locked.
     readers: Mutex<Vec<Connection>>,
     writer: Option<Mutex<Writer>>,
     _hold: Option<Hold>,
     /// The file that it writes to.
     file: Option<FileId>,
-    /// The next round of each campaign that has asked for one. Nothing is written for it: what was
-    /// not handed out may be taken again.
+    /// The next round of each campaign. It is not stored: ids that were not issued may be taken
+    /// again.
     leases: Mutex<HashMap<String, u64>>,
 }
 
-/// Who a store is, and how far it has come.
+/// Identity and progress of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreMark {
-    /// Made with the store; a copy has the same.
+    /// Created with the store; a copy has the same.
     pub uuid: String,
-    /// The form of the file.
+    /// Version of the schema.
     pub form: u64,
     /// The last event.
     pub seq: u64,
 }
 
 impl SqliteStore {
-    /// Opens the store in a folder, which is made if it is not there, and checks its counts.
+    /// Opens the store in a folder, which is created if necessary, and checks its counts.
     ///
     /// # Errors
-    /// If the folder is in use, on a file system that loses data, written by a later program, or
+    /// If the folder is in use, on a file system that loses data, written by a later version, or
     /// its counts are wrong.
     pub fn open(folder: &Path, options: &SqliteOptions) -> Result<Self, StoreError> {
         let hold = Hold::take(folder, options.any_file_system)?;
@@ -103,10 +103,10 @@ impl SqliteStore {
         })
     }
 
-    /// Opens the store in a folder only to read it, also while it is served.
+    /// Opens the store in a folder read-only, also while it is served.
     ///
     /// # Errors
-    /// If there is none, or one of a later program.
+    /// If there is none, or one of a later version.
     pub fn open_to_read(folder: &Path) -> Result<Self, StoreError> {
         let path = folder::database(folder);
         if !folder::has_database(&path)? {
@@ -130,17 +130,17 @@ impl SqliteStore {
         })
     }
 
-    /// Whether there is one in a folder.
+    /// True if a folder contains a store.
     #[must_use]
     pub fn is_in(folder: &Path) -> bool {
         folder::database(folder).exists()
     }
 
-    /// [Verifies](Store::verify) the store in a folder, also while it is served. What is so damaged
-    /// that it cannot be opened or read is a finding like any other.
+    /// [Verifies](Store::verify) the store in a folder, also while it is served. Damage that
+    /// prevents opening or reading it is reported like any other.
     ///
     /// # Errors
-    /// If there is none, or one of a later program.
+    /// If there is none, or one of a later version.
     pub fn verify_in(folder: &Path) -> Result<Verified, StoreError> {
         match Self::open_to_read(folder).and_then(|store| store.verify()) {
             Err(error) if error.what.starts_with(DAMAGED) => {
@@ -150,8 +150,7 @@ impl SqliteStore {
         }
     }
 
-    /// Removes a store that was made and not finished, with its folder unless that was there
-    /// before.
+    /// Removes an unfinished store, with its folder unless that existed before.
     pub fn remove_from(folder: &Path, was_there: bool) {
         folder::remove(folder);
         if !was_there {
@@ -159,7 +158,7 @@ impl SqliteStore {
         }
     }
 
-    /// Who it is, and how far it has come.
+    /// Identity and progress.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -167,24 +166,24 @@ impl SqliteStore {
         self.read(mark)
     }
 
-    /// Writes the file again without free pages, for a store that is not served: everything else
-    /// waits meanwhile.
+    /// Rewrites the file without free pages, for a store that is not served: all other access waits
+    /// meanwhile.
     ///
     /// # Errors
-    /// If it cannot be written; the file is then as it was.
+    /// If it cannot be written; the file is then unchanged.
     pub fn vacuum(&self) -> Result<(), StoreError> {
-        // Readers that are idle would keep the WAL from being emptied.
+        // Idle readers would keep the WAL from being truncated.
         locked(&self.readers).clear();
         self.writer()?.vacuum()
     }
 
-    /// A copy of everything as it is now, into a new file, also while it is written to.
+    /// A copy of the present contents, into a new file, also while it is written to.
     pub(crate) fn copy_to(&self, path: &Path) -> Result<(), StoreError> {
         self.read(|connection| {
             let mut copy = Connection::open(path)?;
             {
                 let backup = rusqlite::backup::Backup::new(connection, &mut copy)?;
-                // All pages in one step: nobody can write in between.
+                // All pages in one step, so that there are no writes in between.
                 backup.step(-1)?;
             }
             // One file, without a WAL beside it.
@@ -209,7 +208,7 @@ impl SqliteStore {
         Ok(read)
     }
 
-    /// Reads of one campaign, all at the same moment; nothing if there is no such campaign.
+    /// Reads of one campaign in one snapshot; nothing if there is no such campaign.
     fn read_campaign<T: Default>(
         &self,
         id: &str,
@@ -231,7 +230,7 @@ impl SqliteStore {
         Ok(locked(writer))
     }
 
-    /// Refuses to write to a file that nobody can find any more: it ends with the process.
+    /// Fails for a file that was removed or replaced: its contents would be lost with the process.
     fn check_place(&self) -> Result<(), StoreError> {
         let is_same = |file: &FileId| FileId::of(&self.path).is_ok_and(|found| found == *file);
         if self.file.as_ref().is_none_or(is_same) {
@@ -244,7 +243,7 @@ impl SqliteStore {
         Err(StoreError { what, is_fatal: true })
     }
 
-    /// Leases go on after rounds that came from elsewhere.
+    /// Leases continue after rounds that were imported.
     fn pass(&self, batch: &[Command], answers: &[Result<Done, Refusal>]) {
         let mut leases = locked(&self.leases);
         for (command, answer) in batch.iter().zip(answers) {
@@ -261,8 +260,8 @@ impl SqliteStore {
     }
 }
 
-/// What a thread that panicked has left is whole: a batch is on disk or it is not, the rest are
-/// lists.
+/// The state is consistent after a panic of another thread: a batch is on disk or not, and the rest
+/// are lists.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -298,7 +297,7 @@ fn check_counts(
                 if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
             let path = path.display();
             Err(refused(format!(
-                "{path} is not what was written to it: {first}{more}; `outlay verify` lists it all, `outlay restore` brings back a backup"
+                "{path} is damaged: {first}{more}; `outlay verify` lists all errors, `outlay restore` restores a backup"
             )))
         }
     }
@@ -437,7 +436,7 @@ impl Store for SqliteStore {
         });
         StoreMetrics {
             file_bytes: size(&self.path),
-            // There is none until something was written.
+            // There is none before the first write.
             wal_bytes: Some(size(&folder::beside(&self.path, "-wal")).unwrap_or(0)),
             free_bytes: free.ok().and_then(|bytes| u64::try_from(bytes).ok()),
             disk_free_bytes: disk_free_bytes(&self.path),
@@ -462,7 +461,7 @@ impl Store for SqliteStore {
         if self.writer.is_none() {
             return Ok(());
         }
-        // Readers that are idle would keep the WAL from being emptied.
+        // Idle readers would keep the WAL from being truncated.
         locked(&self.readers).clear();
         self.writer()?.close()
     }

@@ -1,6 +1,6 @@
-//! What is read, on connections of its own: readers never wait for the writer.
+//! Reads, on separate connections: readers never wait for the writer.
 //!
-//! Whatever takes more than one statement is read in one transaction, so that it fits together.
+//! Reads with several statements use one transaction, so that they are consistent.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,7 +21,7 @@ const CAMPAIGN: &str =
     "SELECT id, tasks, status, version, created_at, changed_at, spec FROM campaign";
 const ASK: &str = "SELECT first, past, stats_version, at, expires_at, budget, available, spend, success, idx, seq, token FROM ask";
 
-/// A key that has not expired, of a campaign that was not deleted since.
+/// An unexpired key of a campaign that has not been deleted since.
 pub(super) const LIVE_KEY: &str = "WHERE token = ?1 AND key = ?2 AND expires_at > ?3 AND CASE \
     WHEN used_key.number IS NULL THEN NOT EXISTS (SELECT 1 FROM deletion WHERE id = used_key.campaign) \
     ELSE EXISTS (SELECT 1 FROM campaign WHERE campaign.number = used_key.number) END";
@@ -105,9 +105,9 @@ pub(super) fn standing(connection: &Connection, campaign: &str) -> Read<Standing
     Ok(standing)
 }
 
-/// The counts of rounds that were compacted.
+/// The counts of compacted rounds.
 pub(super) fn checkpoint(connection: &Connection, campaign: i64) -> Read<Option<Checkpoint>> {
-    // A file of an earlier form can be read without being brought to the present one.
+    // Files of earlier versions can be read without migration.
     let is_known = "SELECT count(*) > 0 FROM sqlite_schema WHERE name = 'checkpoint'";
     if !connection.prepare_cached(is_known)?.query_row([], |row| row.get::<_, bool>(0))? {
         return Ok(None);
@@ -154,7 +154,7 @@ fn read_counts(
     Ok(())
 }
 
-/// Campaigns that were deleted, the latest first.
+/// Deleted campaigns, the latest first.
 pub(super) fn deleted_campaigns(
     connection: &Connection,
     limit: usize,
@@ -187,7 +187,7 @@ pub(super) fn last_split(connection: &Connection, campaign: i64) -> Read<Option<
     find.query_row([campaign], split_row).optional()
 }
 
-/// One past the highest round that was handed out.
+/// One past the highest issued round.
 pub(super) fn past_rounds(connection: &Connection, campaign: i64) -> Read<u64> {
     let find = "SELECT max(coalesce((SELECT past FROM ask WHERE campaign = ?1 ORDER BY first DESC LIMIT 1), 1), \
                 coalesce((SELECT past FROM checkpoint WHERE campaign = ?1), 1))";
@@ -252,7 +252,7 @@ pub(super) fn open_rounds(
     Ok(open)
 }
 
-/// The round of a report and how many items it has.
+/// The round of a report and the number of its items.
 fn next_count(rows: &mut rusqlite::Rows<'_>) -> Read<Option<(i64, i64)>> {
     let Some(row) = rows.next()? else { return Ok(None) };
     Ok(Some((row.get(0)?, Items(row.get_ref(1)?.as_blob()?).count() as i64)))
@@ -293,7 +293,7 @@ pub(super) fn rounds(
     Ok(page)
 }
 
-/// What counts of each round.
+/// The valid outcomes of each round.
 fn told(
     connection: &Connection,
     campaign: i64,
@@ -343,7 +343,7 @@ pub(super) fn events(
     limit: usize,
 ) -> Read<Vec<Event>> {
     let Ok(after) = i64::try_from(after) else { return Ok(Vec::new()) };
-    // How far the page reaches, from the indices alone.
+    // The range of the page, from the indexes alone.
     let reach = "SELECT max(seq) FROM (
         SELECT seq FROM status_event WHERE campaign = ?1 AND seq > ?2 UNION ALL
         SELECT seq FROM ask WHERE campaign = ?1 AND seq > ?2 UNION ALL
@@ -415,7 +415,7 @@ pub(super) fn used_key(
 }
 
 pub(super) fn tokens(connection: &Connection) -> Read<Vec<TokenRow>> {
-    // A file of an earlier form can be read without being brought to the present one.
+    // Files of earlier versions can be read without migration.
     let find = "SELECT count(*) > 0 FROM pragma_table_info('token') WHERE name = ?1";
     let mut find = connection.prepare_cached(find)?;
     let mut or_null = |column: &'static str| -> Read<&'static str> {
@@ -448,7 +448,7 @@ pub(super) fn outcome(row: &Row<'_>, place: usize) -> Read<Outcome> {
     Ok(Outcome { completed: row.get(place)?, reward: natural(row, place + 1)? })
 }
 
-/// A number that was written as one without a sign.
+/// A number that was written as unsigned.
 pub(super) fn natural(row: &Row<'_>, place: usize) -> Read<u64> {
     u64::try_from(row.get::<_, i64>(place)?).map_err(|_| broken("a number that cannot be negative"))
 }

@@ -1,4 +1,4 @@
-//! The form of the file: numbered steps, only forward, all of them in one transaction.
+//! The schema of the file: numbered migrations, only forward, all in one transaction.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::failure::{lasting, passing};
 use super::folder::{self, refused};
 use crate::store::StoreError;
 
-/// Step n leads from form n to form n + 1.
+/// Migration n leads from version n to version n + 1.
 const STEPS: &[&str] = &[
     include_str!("schema_1.sql"),
     include_str!("schema_2.sql"),
@@ -20,10 +20,10 @@ const STEPS: &[&str] = &[
 /// Pages of the WAL are a few kilobytes each: some sixteen megabytes.
 pub(super) const CHECKPOINT_PAGES: i64 = 4000;
 
-/// How long to wait for somebody who has opened the file by hand.
+/// Time to wait for a person who has opened the file by hand.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
 
-/// Makes an empty database: under another name until it is complete.
+/// Creates an empty database, under a temporary name until it is complete.
 pub(super) fn create(partial: &Path, path: &Path) -> Result<(), StoreError> {
     folder::remove_database(partial);
     let cannot = |error: std::io::Error| folder::cannot("write", path, &error);
@@ -34,7 +34,7 @@ pub(super) fn create(partial: &Path, path: &Path) -> Result<(), StoreError> {
     std::fs::rename(partial, path).map_err(cannot)
 }
 
-/// The connection that writes; makes the file, or brings it to the present form.
+/// The writing connection; creates the file or migrates it.
 pub(super) fn writer(path: &Path) -> Result<Connection, StoreError> {
     let shown = path.display();
     let open = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -46,7 +46,7 @@ pub(super) fn writer(path: &Path) -> Result<Connection, StoreError> {
     let doing = format!("prepare {shown}");
     let prepare = |connection: &Connection| -> rusqlite::Result<()> {
         connection.busy_timeout(PATIENCE)?;
-        // Before there are tables: files that have some change only when they are rewritten.
+        // Before there are tables: existing files change only when they are rewritten.
         connection.pragma_update(None, "auto_vacuum", "incremental")?;
         connection.pragma_update(None, "journal_mode", "wal")?;
         sync_always(connection)?;
@@ -67,13 +67,13 @@ pub(super) fn writer(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// A connection that only reads. It never waits for the writer.
+/// A read-only connection. It never waits for the writer.
 pub(super) fn reader(path: &Path) -> rusqlite::Result<Connection> {
-    // Read and write, because whoever opens a file first after a crash must tidy up what it finds.
+    // Read and write, because the first connection after a crash must recover the file.
     let open = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = Connection::open_with_flags(path, open).and_then(prepared_to_read);
     match opened {
-        // Where nothing can be written there is no memory to share, and need not be: nobody writes.
+        // If nothing can be written, there is no shared memory, and none is needed.
         Err(error)
             if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) && is_at_rest(path) =>
         {
@@ -91,19 +91,19 @@ fn prepared_to_read(connection: Connection) -> rusqlite::Result<Connection> {
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     keep_prepared(&connection)?;
-    // Only now is the file itself looked at.
+    // Only this accesses the file.
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     Ok(connection)
 }
 
-/// Whether everything is in the file itself, on a file system that nobody can write to.
+/// True if everything is in the file itself, on a read-only file system.
 fn is_at_rest(path: &Path) -> bool {
     let is_empty =
         std::fs::metadata(folder::beside(path, "-wal")).map_or(true, |wal| wal.len() == 0);
     is_empty && std::fs::File::options().write(true).open(path).is_err()
 }
 
-/// The file as an address that says that nobody changes it.
+/// A URI that declares the file immutable.
 fn unchanging(path: &Path) -> String {
     let escaped: String = path.to_string_lossy().chars().fold(String::new(), |mut text, letter| {
         match letter {
@@ -125,24 +125,25 @@ pub(super) fn checkpointer(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Nothing is acknowledged, and nothing is taken out of the WAL, before it is on disk.
+/// Nothing is acknowledged, and nothing is removed from the WAL, before it is on disk.
 fn sync_always(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "synchronous", "full")?;
-    // Elsewhere than on macOS these change nothing.
+    // These have an effect only on macOS.
     connection.pragma_update(None, "fullfsync", true)?;
     connection.pragma_update(None, "checkpoint_fullfsync", true)?;
-    // The writer starts them between batches, and checks whether they fail.
+    // The writer starts checkpoints between batches, and checks for failures.
     connection.pragma_update(None, "wal_autocheckpoint", 0)
 }
 
-/// Statements are planned once: without the second line SQLite plans anew whenever a number that is
-/// looked for changes.
+/// Statements are planned once: without the second line SQLite plans again whenever a bound value
+/// changes.
 fn keep_prepared(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(64);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(|_| ())
 }
 
-/// Refuses files that are not a store, or one of a later program. Up to `newest` forms are known.
+/// Rejects files that are not a store, or one of a later version. `newest` is the latest known
+/// version.
 pub(super) fn check_form(
     connection: &Connection,
     path: &Path,
@@ -168,12 +169,12 @@ pub(super) fn check_form(
     }
 }
 
-/// The mark of an import that has not finished.
+/// The mark of an unfinished import.
 pub(super) const BEGIN_IMPORT: &str = "INSERT OR REPLACE INTO meta VALUES ('importing', 1)";
 pub(super) const END_IMPORT: &str = "DELETE FROM meta WHERE name = 'importing'";
 
-/// Refuses a store whose import has not finished: a part of the export is missing in it, although
-/// its counts agree.
+/// Rejects a store with an unfinished import: a part of the export is missing, although its counts
+/// agree.
 pub(super) fn check_import(connection: &Connection, folder: &Path) -> Result<(), StoreError> {
     let is_importing = "SELECT count(*) > 0 FROM meta WHERE name = 'importing'";
     let is_importing = |connection: &Connection| {
@@ -191,7 +192,7 @@ pub(super) fn check_import(connection: &Connection, folder: &Path) -> Result<(),
     Ok(())
 }
 
-/// The present form.
+/// The present version.
 pub(super) fn newest() -> usize {
     STEPS.len()
 }

@@ -1,4 +1,4 @@
-//! The one connection that writes: a batch is one transaction, on disk when it returns.
+//! The writing connection: a batch is one transaction, on disk when the call returns.
 
 use std::collections::HashMap;
 
@@ -11,27 +11,27 @@ use super::retention;
 use super::schema::{self, CHECKPOINT_PAGES};
 use crate::store::{Command, Compacted, Compaction, Done, Refusal, StoreError, StoreSize};
 
-/// Batches between two looks at the WAL. A look costs as much as a statement or two, and a small
+/// Batches between two checks of the WAL. A check costs as much as a statement or two, and a small
 /// batch has few; most write less than twenty pages.
 const LOOK_EVERY: u32 = 32;
 
-/// With this many times the pages that start a checkpoint the next batch waits for it.
+/// If the WAL has this many times the pages that start a checkpoint, the next batch waits for it.
 const MOST_BEHIND: i64 = 2;
 
-/// The one connection that writes.
+/// The writing connection.
 #[derive(Debug)]
 pub(super) struct Writer {
     // Dropped before the connection, which must be the last to close the file.
     background: BackgroundCheckpoint,
     connection: Connection,
-    /// Campaigns met so far; what they are does not change.
+    /// Known campaigns; their properties do not change.
     campaigns: HashMap<String, Known>,
     seq: i64,
-    /// Batches until the next look at how much there is in the WAL.
+    /// Batches until the next check of the size of the WAL.
     until_look: u32,
     /// The last batch could not be written.
     is_troubled: bool,
-    /// Set once, when nobody knows any more what the disk holds.
+    /// Set once, when the contents of the disk are unknown.
     failed: Option<StoreError>,
 }
 
@@ -75,8 +75,8 @@ impl Writer {
         }
     }
 
-    /// Whether it can be written to: takes the lock for writing and lets go of it. After a batch
-    /// that failed that is not enough: on a disk that is full the lock can be had.
+    /// Checks that the file is writable by taking and releasing the write lock. After a failed
+    /// batch that is not enough, because the lock is available on a full disk.
     pub(super) fn health(&mut self) -> Result<(), StoreError> {
         self.usable()?;
         self.begin().map_err(|error| self.after("write", &error))?;
@@ -86,7 +86,7 @@ impl Writer {
                 .execute_batch("ROLLBACK")
                 .map_err(|error| self.after("write", &error));
         }
-        // Another number each time: what does not change is not written.
+        // Another number each time, because unchanged pages are not written.
         let change = "INSERT OR REPLACE INTO meta VALUES ('probe', coalesce((SELECT value FROM meta WHERE name = 'probe'), 0) + 1)";
         self.connection.execute(change, []).map_err(|error| self.give_up("write", &error))?;
         self.commit()?;
@@ -122,8 +122,8 @@ impl Writer {
         Ok(worked)
     }
 
-    /// Cuts some free pages off the end of the file. Returns how many bytes; none if the file was
-    /// made by a version that did not prepare it for that.
+    /// Truncates some free pages at the end of the file. Returns the number of bytes; none if the
+    /// file was created by a version that did not prepare it for that.
     pub(super) fn release_space(&mut self) -> Result<u64, StoreError> {
         const PAGES: u32 = 256;
         self.usable()?;
@@ -136,7 +136,7 @@ impl Writer {
         Ok(before.bytes.saturating_sub(after.bytes))
     }
 
-    /// Writes the file again without free pages. Takes as long as reading and writing all of it.
+    /// Rewrites the file without free pages. Takes as long as reading and writing all of it.
     pub(super) fn vacuum(&mut self) -> Result<(), StoreError> {
         self.usable()?;
         let vacuumed = self.connection.execute_batch("VACUUM");
@@ -144,7 +144,7 @@ impl Writer {
         self.checkpoint("TRUNCATE").map(|_| ())
     }
 
-    /// Sets or removes the mark of an import that has not finished.
+    /// Sets or removes the mark of an unfinished import.
     pub(super) fn set_importing(&mut self, is_importing: bool) -> Result<(), StoreError> {
         self.usable()?;
         self.begin().map_err(|error| self.after("write", &error))?;
@@ -174,8 +174,8 @@ impl Writer {
             self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
         match committed {
             Ok(_) => Ok(()),
-            // The frame that commits is written last and did not fit: what is there of the batch
-            // will never be read.
+            // The frame of the commit is written last and did not fit: the written part of the
+            // batch will never be read.
             Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) => {
                 Err(self.give_up("commit a batch", &error))
             }
@@ -183,10 +183,10 @@ impl Writer {
         }
     }
 
-    /// Takes back what was written of a batch.
+    /// Rolls a batch back.
     fn give_up(&mut self, doing: &str, error: &rusqlite::Error) -> StoreError {
         self.campaigns.clear();
-        // Some errors have taken everything back already.
+        // Some errors have rolled back already.
         let undone = if self.connection.is_autocommit() {
             Ok(())
         } else {
@@ -206,9 +206,9 @@ impl Writer {
         self.failed.get_or_insert(error).clone()
     }
 
-    /// Between batches, so that the WAL stays small. Most of it is moved on another thread. The WAL
-    /// begins again only when all of it is moved, so the rest, which was written meanwhile, is moved
-    /// here.
+    /// Called between batches, so that the WAL stays small. Most of it is moved on another thread.
+    /// The WAL restarts only when all of it is moved, so the rest, which was written meanwhile, is
+    /// moved here.
     fn tidy(&mut self) -> Result<(), StoreError> {
         if let Some(finished) = self.background.finished() {
             self.check_checkpoint(finished)?;
@@ -240,7 +240,7 @@ impl Writer {
 
     fn check_checkpoint(&mut self, finished: rusqlite::Result<()>) -> Result<(), StoreError> {
         match finished {
-            // Nothing is lost: it is all in the WAL still.
+            // Nothing is lost: all of it is still in the WAL.
             Err(error) if !is_harmless(&error) => {
                 Err(self.fail(lasting("move the log into the database", &error)))
             }
@@ -248,7 +248,7 @@ impl Writer {
         }
     }
 
-    /// Pages in the WAL, and how many of them are in the database too.
+    /// Pages in the WAL, and how many of them are already in the database.
     fn checkpoint(&mut self, mode: &str) -> Result<(i64, i64), StoreError> {
         let asked = self
             .connection
@@ -256,14 +256,14 @@ impl Writer {
             .and_then(|mut pragma| pragma.query_row([], |row| Ok((row.get(1)?, row.get(2)?))));
         match asked {
             Ok(pages) => Ok(pages),
-            // Nothing is lost: it is all in the WAL still.
+            // Nothing is lost: all of it is still in the WAL.
             Err(error) if is_harmless(&error) => Ok((0, 0)),
             Err(error) => Err(self.fail(lasting("move the log into the database", &error))),
         }
     }
 }
 
-/// How large the file is, as the connection sees it.
+/// Size of the file, as the connection sees it.
 pub(super) fn pages(connection: &Connection) -> rusqlite::Result<StoreSize> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let size = pragma("page_size")?;
@@ -408,8 +408,8 @@ mod tests {
         assert!(!folder.path().join("outlay.db-wal").exists());
     }
 
-    /// After a failed sync nobody knows what the disk holds: whatever is asked then gets the same
-    /// answer.
+    /// After a failed sync the contents of the disk are unknown, so every later call gets the same
+    /// error.
     #[test]
     fn what_failed_for_good_stays_so() {
         let folder = tempfile::tempdir().unwrap();

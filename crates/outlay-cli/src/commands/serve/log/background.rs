@@ -47,7 +47,7 @@ impl BackgroundWriter {
 impl Drop for Flush {
     fn drop(&mut self) {
         let (done, is_done) = channel();
-        // A full queue means that nobody reads the log.
+        // A full queue means that the log is not being read.
         if self.0.try_send(Message::Flush(done)).is_ok() {
             let _ = is_done.recv_timeout(FLUSH_TIMEOUT);
         }

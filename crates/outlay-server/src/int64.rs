@@ -1,6 +1,5 @@
-//! Whole numbers that come over the wire: those of the format `int64` that are not negative, as the
-//! API's description says. Stores keep no others. However they are written: 3.0 is a whole number
-//! in JSON, and some languages write it so.
+//! Non-negative integers of the format `int64` in JSON. Stores keep no others. `3.0` is accepted
+//! too, because JSON does not distinguish it from `3` and some languages write it.
 
 use std::fmt;
 
@@ -11,12 +10,12 @@ pub(crate) fn number<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error
     Whole::deserialize(from).map(|whole| whole.0)
 }
 
-/// One number, or none.
+/// An optional number.
 pub(crate) fn maybe<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     Ok(Option::<Whole>::deserialize(from)?.map(|whole| whole.0))
 }
 
-/// One number of at most 32 bits, or none.
+/// An optional number of at most 32 bits.
 pub(crate) fn maybe_short<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
     let too_large = |_| D::Error::custom(format!("must be at most {}", u32::MAX));
     maybe(from)?.map(|number| u32::try_from(number).map_err(too_large)).transpose()
@@ -56,14 +55,14 @@ impl Visitor<'_> for AnyNumber {
         if number < 0.0 || number.fract() != 0.0 {
             return Err(E::invalid_value(Unexpected::Float(number), &self));
         }
-        // What is too large for 64 bits becomes the largest of them, and that is too large.
+        // Numbers above 64 bits saturate, and the largest value is rejected.
         self.visit_u64(number as u64)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::shapes::{Ask, BulkLine};
+    use crate::api::{Ask, BulkLine};
 
     #[test]
     fn the_largest_is_taken_and_the_next_is_not() {

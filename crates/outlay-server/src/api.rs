@@ -1,4 +1,4 @@
-//! The JSON of requests and answers.
+//! The JSON of requests and responses.
 
 use outlay::campaign::Guards;
 use serde::{Deserialize, Serialize};
@@ -6,58 +6,58 @@ use utoipa::ToSchema;
 
 use crate::store::CampaignStatus;
 
-/// A campaign as a client asks for it.
+/// A request for a campaign.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewCampaign {
     /// The keys of a problem file.
     #[schema(value_type = crate::problem_file::ProblemFile)]
     pub problem: serde_json::Value,
-    /// Who decides; `kl-ucb-plus` if absent.
+    /// The learner; default `kl-ucb-plus`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learner: Option<String>,
-    /// Rounds planned, for learners that must know; no more are handed out.
+    /// Largest number of rounds; required by some learners.
     #[serde(
         default,
-        deserialize_with = "crate::whole::maybe",
+        deserialize_with = "crate::int64::maybe",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(minimum = 1)]
     pub horizon: Option<u64>,
-    /// For the learner's own draws; 1 if absent.
+    /// Seed of randomised learners; default 1.
     #[serde(
         default,
-        deserialize_with = "crate::whole::maybe",
+        deserialize_with = "crate::int64::maybe",
         skip_serializing_if = "Option::is_none"
     )]
     pub seed: Option<u64>,
-    /// What every split is held within.
+    /// Constraints on the change between splits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<GuardsShape>)]
     pub guards: Option<Guards>,
-    /// After so many seconds a round is given up for lost; a day if absent.
+    /// Seconds after which a round expires; default one day.
     #[serde(
         default,
-        deserialize_with = "crate::whole::maybe",
+        deserialize_with = "crate::int64::maybe",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(minimum = 1, maximum = 3_155_760_000_u64)]
     pub expiry_seconds: Option<u64>,
 }
 
-/// What every split is held within.
+/// Constraints on the change between splits.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Guards)]
 pub struct GuardsShape {
-    /// No task's spend moves by more than this, once what it had is scaled with the budget.
+    /// Largest change of the spend of a task, after the previous split is scaled with the budget.
     #[schema(minimum = 0)]
     pub max_change: Option<f64>,
-    /// Every task that is there gets at least this, reached in steps of `max_change`; less where
-    /// the budget does not cover it.
+    /// Smallest spend of every available task, reached in steps of `max_change`; less if the budget
+    /// does not suffice.
     #[schema(minimum = 0)]
     pub floor: Option<f64>,
-    /// A task whose spend would move by less than this keeps what it had.
+    /// A task whose spend would change by less than this keeps its previous spend.
     #[schema(minimum = 0)]
     pub min_move: Option<f64>,
 }
@@ -66,177 +66,177 @@ pub struct GuardsShape {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CampaignChange {
-    /// What it becomes.
+    /// The new status.
     pub status: CampaignStatus,
 }
 
-/// A campaign as it stands.
+/// The state of a campaign.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CampaignState {
-    /// The client's name for it.
+    /// The id.
     pub id: String,
-    /// What it may do.
+    /// The status.
     pub status: CampaignStatus,
-    /// Counts changes of the status; `If-Match` names it.
+    /// Number of changes of the status; `If-Match` contains it.
     pub version: u64,
-    /// Who decides.
+    /// The learner.
     pub learner: String,
-    /// Rounds planned, if any.
+    /// Largest number of rounds, if limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub horizon: Option<u64>,
-    /// What a round may spend if it does not say.
+    /// Default budget of a round.
     pub budget: f64,
-    /// The largest reward.
+    /// The largest reward of a success.
     pub reward_max: f64,
-    /// Rounds handed out.
+    /// Number of issued rounds.
     pub rounds: u64,
-    /// Rounds that wait for something and have not expired.
+    /// Number of rounds that have outstanding outcomes and have not expired.
     pub open_rounds: u64,
-    /// Outcomes that came after their round had expired; they count like all others.
+    /// Number of outcomes that arrived after their round had expired; they count like all others.
     pub late: u64,
-    /// Outcomes and corrections counted so far.
+    /// Number of outcomes and corrections counted so far.
     pub stats_version: u64,
-    /// Milliseconds since the counts were read, where other processes may count too; 0 elsewhere.
+    /// Milliseconds since the counts were read, if other processes also write; otherwise 0.
     pub stats_age_ms: u64,
-    /// Successes told against successes that the curves expected of the same rounds; absent while
-    /// nothing was told.
+    /// Reported successes divided by the number that the curves predict for the same rounds; absent
+    /// before the first report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completions_over_expected: Option<f64>,
-    /// When it began, in RFC 3339.
+    /// Time of creation, in RFC 3339.
     pub created_at: String,
-    /// What the guards do to the next split; absent without guards.
+    /// Effect of the guards on the next split; absent without guards.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guards: Option<GuardsState>,
-    /// One entry a task.
+    /// The tasks.
     pub tasks: Vec<TaskState>,
 }
 
-/// What the guards do to the next split. What each costs is what lifting it alone would bring in
-/// the round, by the learner's index, in the problem's unit of reward; absent: no such guard.
+/// Effect of the guards on the next split. The cost of a guard is the gain from lifting it alone in
+/// the round, by the learner's index, in the unit of rewards; absent without this guard.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GuardsState {
-    /// What `max_change` costs.
+    /// Cost of `max_change`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_change_cost: Option<f64>,
-    /// What `floor` costs.
+    /// Cost of `floor`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floor_cost: Option<f64>,
-    /// What `min_move` costs.
+    /// Cost of `min_move`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_move_cost: Option<f64>,
-    /// Tasks that keep their spend because the move would be too small.
+    /// Tasks that keep their spend because the change would be too small.
     pub kept: u64,
-    /// The guards ask for more than the budget has, and are loosened as far as it takes.
+    /// Whether the guards are relaxed because the budget cannot satisfy them.
     pub gave_way: bool,
 }
 
-/// A task as it stands.
+/// The state of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TaskState {
     /// Its name.
     pub task: String,
-    /// Outcomes told.
+    /// Number of reported outcomes.
     pub told: u64,
-    /// Successes among them.
+    /// Number of successes among them.
     pub completions: u64,
-    /// How many successes the curves expected of the outcomes told.
+    /// Number of successes that the curves predict for the reported outcomes.
     pub expected_completions: f64,
-    /// What these brought, in the problem's unit of reward.
+    /// Sum of their rewards.
     pub reward_sum: f64,
-    /// What one brought on average; absent before the first.
+    /// Mean reward of a success; absent before the first.
     pub mean: Option<f64>,
-    /// What the learner counts it for in the next split, in the problem's unit of reward: an
-    /// optimistic value, or a draw. Absent if the learner names its splits itself.
+    /// Weight of the task in the next split, in the unit of rewards: an optimistic value or a
+    /// random draw. Absent if the learner chooses its splits itself.
     pub index: Option<f64>,
-    /// What the next split gives it.
+    /// Spend in the next split.
     pub spend: f64,
-    /// The chance of success that it has by that.
+    /// Probability of success at this spend.
     pub success: f64,
 }
 
 /// A campaign in a list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CampaignSummary {
-    /// The client's name for it.
+    /// The id.
     pub id: String,
-    /// What it may do.
+    /// The status.
     pub status: CampaignStatus,
-    /// Counts changes of the status.
+    /// Number of changes of the status.
     pub version: u64,
-    /// Who decides.
+    /// The learner.
     pub learner: String,
-    /// How many tasks it has.
+    /// Number of tasks.
     pub tasks: u32,
-    /// Rounds handed out.
+    /// Number of issued rounds.
     pub rounds: u64,
-    /// When it began, in RFC 3339.
+    /// Time of creation, in RFC 3339.
     pub created_at: String,
 }
 
 /// Campaigns in the order of their ids.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CampaignList {
-    /// A page of them.
+    /// A page of campaigns.
     pub campaigns: Vec<CampaignSummary>,
-    /// What to give as `after` for the next page; absent at the end.
+    /// Value of `after` for the next page; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-/// Rounds asked for.
+/// A request for rounds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ask {
-    /// How many, all with the same split; 1 if absent.
+    /// Number of rounds, all with the same split; default 1.
     #[serde(
         default,
-        deserialize_with = "crate::whole::maybe_short",
+        deserialize_with = "crate::int64::maybe_short",
         skip_serializing_if = "Option::is_none"
     )]
     #[schema(minimum = 1, maximum = 256)]
     pub count: Option<u32>,
-    /// What each may spend; the problem's if absent.
+    /// Budget of each round; default: that of the problem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<f64>,
-    /// Tasks that are not there.
+    /// Unavailable tasks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<String>,
 }
 
-/// Rounds handed out.
+/// Issued rounds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Rounds {
     /// Their numbers.
     pub rounds: Vec<u64>,
-    /// What each may spend.
+    /// Budget of each round.
     pub budget: f64,
-    /// The split of each: tasks that are there.
+    /// The split of each round, with the available tasks.
     pub tasks: Vec<TaskSpend>,
-    /// What was known when it was decided.
+    /// Version of the counts that the split is based on.
     pub stats_version: u64,
-    /// When the rounds are given up for lost, in RFC 3339. What comes back later is still taken.
+    /// Time of expiry, in RFC 3339. Later outcomes are still accepted.
     pub expires_at: String,
 }
 
-/// What a task is given.
+/// Spend of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TaskSpend {
     /// Its name.
     pub task: String,
-    /// The amount.
+    /// The spend.
     pub spend: f64,
 }
 
-/// What came back of a round, wholly or in part.
+/// Outcomes of a round, complete or in part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Feedback {
-    /// One entry a task.
+    /// One entry per task.
     #[schema(example = json!([{"task": "a", "completed": true, "reward": 0.7}, {"task": "b", "completed": false}]))]
     pub results: Vec<TaskResult>,
 }
 
-/// What came back of a task.
+/// Outcome of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskResult {
@@ -244,19 +244,19 @@ pub struct TaskResult {
     pub task: String,
     /// Whether it succeeded.
     pub completed: bool,
-    /// What it brought, between 0 and the problem's largest reward; a success must say.
+    /// Reward of a success, between 0 and `reward_max`; required for a success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reward: Option<f64>,
 }
 
-/// What was taken of a report.
+/// Result of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 pub struct Told {
-    /// Outcomes that were new.
+    /// Number of new outcomes.
     pub accepted: u64,
-    /// Outcomes that had come before, and the same.
+    /// Number of outcomes that repeat an earlier one.
     pub duplicate: u64,
-    /// New ones that came after their round had expired; they count.
+    /// Number of new outcomes that arrived after their round had expired; they count.
     pub late: u64,
 }
 
@@ -265,9 +265,9 @@ pub struct Told {
 #[serde(deny_unknown_fields)]
 pub struct BulkLine {
     /// The round.
-    #[serde(deserialize_with = "crate::whole::number")]
+    #[serde(deserialize_with = "crate::int64::number")]
     pub round: u64,
-    /// One entry a task.
+    /// One entry per task.
     pub results: Vec<TaskResult>,
 }
 
@@ -277,63 +277,63 @@ pub struct BulkLine {
 pub struct Correction {
     /// The task.
     pub task: String,
-    /// Whether it had succeeded.
+    /// Whether it succeeded.
     pub completed: bool,
-    /// What it had brought.
+    /// Reward of the success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reward: Option<f64>,
-    /// Why it is corrected.
+    /// Reason for the correction.
     #[schema(min_length = 1, max_length = 1000, example = "typing error")]
     pub why: String,
 }
 
-/// What a correction changed.
+/// Result of a correction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Corrected {
-    /// What had been told.
+    /// The previous outcome.
     pub from: TaskResult,
-    /// What counts now.
+    /// The new outcome.
     pub to: TaskResult,
 }
 
 /// Rounds in order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RoundList {
-    /// A page of them.
+    /// A page of rounds.
     pub rounds: Vec<RoundState>,
-    /// What to give as `after` for the next page; absent at the end.
+    /// Value of `after` for the next page; absent at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
 }
 
-/// A round as it stands.
+/// The state of a round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RoundState {
     /// Its number.
     pub round: u64,
-    /// Whether it still waits for something.
+    /// Its status.
     pub status: RoundStatus,
-    /// What it may spend.
+    /// Budget of the round.
     pub budget: f64,
-    /// What was known when it was decided.
+    /// Version of the counts that the split is based on.
     pub stats_version: u64,
-    /// When it was handed out, in RFC 3339.
+    /// Time of issue, in RFC 3339.
     pub asked_at: String,
-    /// When it is given up for lost, in RFC 3339.
+    /// Time of expiry, in RFC 3339.
     pub expires_at: String,
-    /// Its split, and what came back: tasks that are there.
+    /// The available tasks with their spends and outcomes.
     pub tasks: Vec<RoundTask>,
 }
 
-/// Whether a round waits for something.
+/// Status of a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RoundStatus {
-    /// Something is still to be told.
+    /// Some outcomes are outstanding.
     Open,
-    /// Something was to be told and did not come in time. It is still taken.
+    /// Some outcomes did not arrive in time. They are still accepted.
     Expired,
-    /// Everything was told.
+    /// All outcomes have been reported.
     Complete,
 }
 
@@ -342,94 +342,93 @@ pub enum RoundStatus {
 pub struct RoundTask {
     /// Its name.
     pub task: String,
-    /// What it was given.
+    /// Its spend.
     pub spend: f64,
-    /// Whether it succeeded; absent while nothing was told. What was corrected is shown as
-    /// corrected.
+    /// Whether it succeeded; absent before the report. Corrections are included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed: Option<bool>,
-    /// What a success brought.
+    /// Reward of a success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reward: Option<f64>,
 }
 
-/// What happened, in order.
+/// Events in order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct EventList {
-    /// A page of it.
+    /// A page of events.
     pub events: Vec<EventEntry>,
-    /// What to give as `after` for the next page; absent at the end.
+    /// Value of `after` for the next page; absent at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
 }
 
-/// Something that happened.
+/// An event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct EventEntry {
-    /// Its place in the history.
+    /// Its sequence number.
     pub seq: u64,
-    /// When, in RFC 3339.
+    /// Time, in RFC 3339.
     pub at: String,
-    /// By whom: the token's public part, empty without tokens.
+    /// Public part of the token that caused it; empty without tokens.
     pub token: String,
     /// Name of the token, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_name: Option<String>,
-    /// What.
+    /// Kind of event.
     #[serde(flatten)]
     pub what: Happening,
 }
 
-/// What happened.
+/// Kind of event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Happening {
-    /// The campaign began.
+    /// The campaign was created.
     Created,
-    /// Its status was set.
+    /// The status was changed.
     Status {
-        /// What it became.
+        /// The new status.
         status: CampaignStatus,
     },
-    /// Rounds were handed out.
+    /// Rounds were issued.
     Asked {
         /// Their numbers.
         rounds: Vec<u64>,
-        /// What each may spend.
+        /// Budget of each round.
         budget: f64,
-        /// The split of each: tasks that are there.
+        /// The split of each round, with the available tasks.
         tasks: Vec<TaskSpend>,
-        /// What was known when it was decided.
+        /// Version of the counts that the split is based on.
         stats_version: u64,
-        /// When they are given up for lost, in RFC 3339.
+        /// Time of expiry, in RFC 3339.
         expires_at: String,
     },
-    /// Something came back: only what was new.
+    /// New outcomes were reported.
     Told {
         /// The round.
         round: u64,
-        /// What.
+        /// The new outcomes.
         results: Vec<TaskResult>,
         /// Whether the round had expired.
         late: bool,
     },
-    /// Something that had come back was corrected.
+    /// An outcome was corrected.
     Corrected {
         /// The round.
         round: u64,
-        /// What had been told.
+        /// The previous outcome.
         from: TaskResult,
-        /// What counts since.
+        /// The new outcome.
         to: TaskResult,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// The curves of a campaign as points to draw.
+/// The curves of a campaign as points.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CurveList {
-    /// One entry a task.
+    /// One entry per task.
     pub curves: Vec<TaskCurve>,
 }
 
@@ -438,8 +437,8 @@ pub struct CurveList {
 pub struct TaskCurve {
     /// Its name.
     pub task: String,
-    /// Spends, rising from 0.
+    /// Spends, increasing from 0.
     pub spend: Vec<f64>,
-    /// The chance of success at each.
+    /// Probabilities of success at these spends.
     pub success: Vec<f64>,
 }
