@@ -84,18 +84,89 @@ pub enum Outcome {
     Forgone(Reward),
     /// The task completed with this reward.
     Done(Reward),
+    /// The task completed more than once; only the sum of the rewards is known.
+    Counted(Completions),
     /// Not reported. This is not the same as a reward of zero.
     Missing,
 }
 
 impl Outcome {
-    /// The reward gained: zero unless the task completed.
+    /// The outcome of a task with this many completions.
     #[must_use]
-    pub fn gain(self) -> Reward {
-        match self {
-            Self::Done(reward) => reward,
-            Self::Failed | Self::Forgone(_) | Self::Missing => Reward::ZERO,
+    pub fn of(completions: Completions) -> Self {
+        match completions.count() {
+            0 => Self::Failed,
+            1 => Self::Done(Reward::from_units(completions.reward_sum())),
+            _ => Self::Counted(completions),
         }
+    }
+
+    /// The completions and the sum of their rewards.
+    #[must_use]
+    pub fn completions(self) -> Completions {
+        match self {
+            Self::Done(reward) => Completions { count: 1, reward_sum: reward.units() },
+            Self::Counted(completions) => completions,
+            Self::Failed | Self::Forgone(_) | Self::Missing => Completions::NONE,
+        }
+    }
+}
+
+/// The number of completions of a task in a round and the sum of their rewards.
+///
+/// Both are integers that add up: a report of several completions has the effect of their single
+/// reports, in any order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Completions {
+    count: u64,
+    /// In billionths of the largest reward.
+    reward_sum: u64,
+}
+
+impl Completions {
+    /// No completion.
+    pub const NONE: Self = Self { count: 0, reward_sum: 0 };
+    /// The largest number of completions of one report: the sum of their rewards then fits an
+    /// integer of the stores.
+    pub const MAX: u64 = 9_000_000_000;
+
+    /// This many completions whose rewards add up to `reward_sum`, in billionths of the largest
+    /// reward. `None` if the sum is above `count` times the largest reward, or there are more than
+    /// [`Completions::MAX`].
+    #[must_use]
+    pub fn new(count: u64, reward_sum: u64) -> Option<Self> {
+        let is_possible = count <= Self::MAX && reward_sum <= count * Reward::UNITS;
+        is_possible.then_some(Self { count, reward_sum })
+    }
+
+    /// This many completions whose rewards add up to `reward_sum`, in multiples of the largest
+    /// reward, rounded to the nearest billionth. `None` if the sum is not between zero and `count`,
+    /// or there are more than [`Completions::MAX`].
+    #[must_use]
+    pub fn from_share(count: u64, reward_sum: f64) -> Option<Self> {
+        if !(count <= Self::MAX && reward_sum >= 0.0 && reward_sum <= count as f64) {
+            return None;
+        }
+        let units = (reward_sum * Reward::UNITS as f64 + 0.5) as u64;
+        Self::new(count, units.min(count * Reward::UNITS))
+    }
+
+    /// Their number.
+    #[must_use]
+    pub fn count(self) -> u64 {
+        self.count
+    }
+
+    /// The sum of their rewards in billionths of the largest reward.
+    #[must_use]
+    pub fn reward_sum(self) -> u64 {
+        self.reward_sum
+    }
+
+    /// Adds one completion.
+    pub fn add(&mut self, reward: Reward) {
+        self.count += 1;
+        self.reward_sum += reward.units();
     }
 }
 

@@ -1,6 +1,6 @@
 //! Rewards, outcomes and kinds of feedback.
 
-use outlay::feedback::{Feedback, Outcome, Reward};
+use outlay::feedback::{Completions, Feedback, Outcome, Reward};
 
 #[test]
 fn rewards_are_whole_billionths() {
@@ -38,7 +38,30 @@ fn richer_feedback_covers_poorer_feedback() {
 
 #[test]
 fn only_completions_have_a_gain() {
-    assert_eq!(Outcome::Done(Reward::MAX).gain(), Reward::MAX);
-    assert_eq!(Outcome::Forgone(Reward::MAX).gain(), Reward::ZERO);
-    assert_eq!(Outcome::Missing.gain(), Reward::ZERO);
+    let gain = |outcome: Outcome| outcome.completions().reward_sum();
+    assert_eq!(gain(Outcome::Done(Reward::MAX)), Reward::UNITS);
+    assert_eq!(gain(Outcome::Forgone(Reward::MAX)), 0);
+    assert_eq!(gain(Outcome::Failed), 0);
+    assert_eq!(gain(Outcome::Missing), 0);
+    let three = Completions::new(3, 7).unwrap();
+    assert_eq!(Outcome::of(three).completions(), three);
+}
+
+#[test]
+fn no_or_one_completion_is_a_plain_outcome() {
+    assert_eq!(Outcome::of(Completions::NONE), Outcome::Failed);
+    let one = Completions::from_share(1, 0.25).unwrap();
+    assert_eq!(Outcome::of(one), Outcome::Done(Reward::from_share(0.25)));
+}
+
+#[test]
+fn impossible_sums_are_rejected() {
+    assert_eq!(Completions::new(2, 2 * Reward::UNITS + 1), None);
+    assert_eq!(Completions::new(Completions::MAX + 1, 0), None);
+    assert_eq!(Completions::new(0, 1), None);
+    for sum in [-0.1, 2.1, f64::NAN, f64::INFINITY] {
+        assert_eq!(Completions::from_share(2, sum), None, "{sum}");
+    }
+    assert_eq!(Completions::from_share(2, 2.0).map(|two| two.reward_sum()), Some(2_000_000_000));
+    assert!(Completions::new(Completions::MAX, Completions::MAX * Reward::UNITS).is_some());
 }

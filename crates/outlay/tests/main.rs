@@ -4,6 +4,7 @@
 //! the binary `memory`.
 
 mod claims;
+mod counts;
 mod curve;
 mod dependencies;
 mod examples;

@@ -134,7 +134,8 @@ pub enum CampaignError {
     BadGain {
         /// The reported gain.
         gain: f64,
-        /// The number of tasks, each of which has a reward of at most 1.
+        /// The number of tasks, each of which has a reward of at most 1; infinite if tasks may
+        /// complete more than once.
         most: f64,
     },
     /// The guards are inconsistent.
@@ -321,7 +322,7 @@ impl Campaign {
             });
         }
         if self.planner.sees_gains {
-            let gain: u64 = outcomes.iter().map(|outcome| outcome.gain().units()).sum();
+            let gain: u64 = outcomes.iter().map(|outcome| outcome.completions().reward_sum()).sum();
             return self.observe_gain(round, gain as f64 / Reward::UNITS as f64);
         }
         if self.open.keeps_allocations() {
@@ -388,8 +389,8 @@ impl Campaign {
                 "this learner needs the outcome of each task, not the gain of a round",
             ));
         }
-        let most = self.planner.names.len() as f64;
-        if !(gain >= 0.0 && gain <= most) {
+        let most = self.planner.largest_gain();
+        if !(gain >= 0.0 && gain <= most && gain.is_finite()) {
             return Err(CampaignError::BadGain { gain, most });
         }
         let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;

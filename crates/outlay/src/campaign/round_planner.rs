@@ -35,11 +35,31 @@ pub struct RoundPlanner {
     always_cold: bool,
     cancel: Option<Arc<AtomicBool>>,
     weights: Vec<f64>,
+    has_counts: bool,
+    /// The volumes, and the weights times the volumes; absent if all volumes are one.
+    volumes: Option<Volumes>,
     /// An allocation that the learner chose itself.
     pub(super) own: Allocation,
     /// The state of the guards, if there are any.
     pub(super) guard_state: Option<Box<GuardState>>,
     source: Source,
+}
+
+/// The volumes of the tasks, with the objective of the last round.
+#[derive(Debug)]
+struct Volumes {
+    volumes: Vec<f64>,
+    /// Weights times volumes.
+    objective: Vec<f64>,
+}
+
+impl Volumes {
+    fn scale(&mut self, weights: &[f64]) {
+        for ((scaled, weight), volume) in self.objective.iter_mut().zip(weights).zip(&self.volumes)
+        {
+            *scaled = weight * volume;
+        }
+    }
 }
 
 /// Where the last allocation is stored.
@@ -74,6 +94,10 @@ impl RoundPlanner {
             always_cold,
             cancel: None,
             weights: vec![0.0; tasks],
+            has_counts: problem.has_counts(),
+            volumes: problem
+                .volumes()
+                .map(|volumes| Volumes { volumes, objective: vec![0.0; tasks] }),
             own: Allocation::empty(tasks),
             guard_state: None,
             source: Source::Learner,
@@ -121,6 +145,11 @@ impl RoundPlanner {
     #[must_use]
     pub fn weights(&self) -> &[f64] {
         &self.weights
+    }
+
+    /// The largest possible gain of a round, in multiples of the largest reward.
+    pub(super) fn largest_gain(&self) -> f64 {
+        if self.has_counts { f64::INFINITY } else { self.names.len() as f64 }
     }
 
     /// The effect of the guards on the last round, if there are any.
@@ -326,13 +355,14 @@ impl RoundPlanner {
     /// Leaves the best allocation for the learner's weights in the oracle.
     #[inline(always)]
     fn maximise(&mut self, budget: f64, available: Option<&[bool]>) -> Result<(), AllocationError> {
-        if available.is_none() && !self.revises_weights {
+        if available.is_none() && !self.revises_weights && self.volumes.is_none() {
             return self.oracle.allocate(&self.weights, budget, &self.options).map(|_| ());
         }
         self.maximise_repeatedly(budget, available)
     }
 
-    /// [`RoundPlanner::maximise`] if tasks are unavailable or the learner may reconsider.
+    /// [`RoundPlanner::maximise`] if tasks are unavailable or have volumes, or the learner may
+    /// reconsider.
     fn maximise_repeatedly(
         &mut self,
         budget: f64,
@@ -349,7 +379,8 @@ impl RoundPlanner {
             for (weight, there) in self.weights.iter_mut().zip(available.unwrap_or_default()) {
                 *weight = if *there { *weight } else { 0.0 };
             }
-            let allocation = self.oracle.allocate(&self.weights, budget, &options)?;
+            let objective = objective(&mut self.volumes, &self.weights);
+            let allocation = self.oracle.allocate(objective, budget, &options)?;
             if !(self.revises_weights
                 && self.learner.revise_weights(&allocation.success, &mut self.weights))
             {
@@ -367,7 +398,7 @@ impl RoundPlanner {
         let Some(state) = &mut self.guard_state else { return Ok(()) };
         loop {
             let round = guards::Round {
-                weights: &self.weights,
+                weights: objective(&mut self.volumes, &self.weights),
                 budget,
                 available,
                 options: &self.options,
@@ -381,7 +412,7 @@ impl RoundPlanner {
             }
         }
         state.compute_costs(&guards::Round {
-            weights: &self.weights,
+            weights: objective(&mut self.volumes, &self.weights),
             budget,
             available,
             options: &self.options,
@@ -412,5 +443,16 @@ impl RoundPlanner {
         }
         own.unspent = (budget - own.spend.iter().sum::<f64>()).max(0.0);
         Ok(())
+    }
+}
+
+/// The weights of the tasks' success in the expected reward of a round.
+fn objective<'a>(volumes: &'a mut Option<Volumes>, weights: &'a [f64]) -> &'a [f64] {
+    match volumes {
+        None => weights,
+        Some(volumes) => {
+            volumes.scale(weights);
+            &volumes.objective
+        }
     }
 }

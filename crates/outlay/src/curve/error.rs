@@ -124,6 +124,13 @@ pub enum NumberRange {
         /// The largest reward.
         max: f64,
     },
+    /// Above 1, and finite.
+    AboveOne,
+    /// A positive expected number of completions.
+    Volume {
+        /// The largest volume.
+        max: f64,
+    },
     /// From 0 to a number of rounds.
     Rounds {
         /// The largest number of rounds.
@@ -145,6 +152,8 @@ impl fmt::Display for NumberRange {
             Self::PositiveShare => write!(formatter, "above 0 and at most 1"),
             Self::AtLeastOne => write!(formatter, "at least 1"),
             Self::Reward { max } => write!(formatter, "between 0 and reward_max = {max}"),
+            Self::AboveOne => write!(formatter, "above 1 and finite"),
+            Self::Volume { max } => write!(formatter, "positive and at most {max:e}"),
             Self::Rounds { max } => write!(formatter, "between 0 and {max:e} rounds"),
         }
     }

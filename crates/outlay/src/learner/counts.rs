@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::StateError;
-use crate::feedback::Reward;
+use crate::feedback::{Completions, Reward};
 
 /// The number of completions and the sum of rewards of each task. Both are integers, so the order
 /// of arrival does not matter.
@@ -34,6 +34,12 @@ impl Counts {
         self.completions[task] += 1;
         // 1.8e10 rewards of one task fill it.
         self.reward_sum[task] = self.reward_sum[task].saturating_add(reward.units());
+    }
+
+    /// Counts several completions.
+    pub(crate) fn add_all(&mut self, task: usize, completions: Completions) {
+        self.completions[task] = self.completions[task].saturating_add(completions.count());
+        self.reward_sum[task] = self.reward_sum[task].saturating_add(completions.reward_sum());
     }
 
     pub(crate) fn completions(&self, task: usize) -> u64 {

@@ -34,6 +34,19 @@ pub enum LearnerError {
          which needs none"
     )]
     NoHorizon(LearnerSpec),
+    /// The learner needs tasks that complete at most once in a round.
+    #[error(
+        "learner `{learner}`: needs tasks that complete at most once in a round, but task {task} \
+         has volume {volume}: take `kl-ucb-plus`"
+    )]
+    Volume {
+        /// The learner.
+        learner: LearnerSpec,
+        /// The first task with another volume than 1.
+        task: String,
+        /// Its volume.
+        volume: f64,
+    },
     /// The grid of `grid-ucb` is too fine.
     #[error(
         "grid-ucb: {units} units over {tasks} tasks make more than {MAX_ARMS} splits: \

@@ -94,6 +94,7 @@ impl Learner for ExploreThenCommit {
         match outcome {
             Outcome::Missing => return,
             Outcome::Done(reward) => self.state.counts.add(task, reward),
+            Outcome::Counted(completions) => self.state.counts.add_all(task, completions),
             Outcome::Failed | Outcome::Forgone(_) => {}
         }
         self.state.count_outcome(task);

@@ -49,12 +49,12 @@ impl<I: Index> Learner for IndexPolicy<I> {
     }
 
     fn observe(&mut self, task: usize, outcome: Outcome) {
-        let reward = match outcome {
-            Outcome::Done(reward) => reward,
-            Outcome::Forgone(reward) if self.uses_forgone => reward,
+        match outcome {
+            Outcome::Done(reward) => self.counts.add(task, reward),
+            Outcome::Counted(completions) => self.counts.add_all(task, completions),
+            Outcome::Forgone(reward) if self.uses_forgone => self.counts.add(task, reward),
             Outcome::Forgone(_) | Outcome::Failed | Outcome::Missing => return,
-        };
-        self.counts.add(task, reward);
+        }
         self.index.update(task, &self.counts);
     }
 

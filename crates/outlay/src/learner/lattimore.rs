@@ -248,7 +248,7 @@ impl Learner for Lattimore {
 
     fn observe_spent(&mut self, task: usize, spend: f64, outcome: Outcome) {
         let completed = match outcome {
-            Outcome::Done(_) => true,
+            Outcome::Done(_) | Outcome::Counted(_) => true,
             Outcome::Failed | Outcome::Forgone(_) => false,
             Outcome::Missing => return,
         };

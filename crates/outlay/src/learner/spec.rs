@@ -272,8 +272,8 @@ impl LearnerSpec {
     /// Builds the learner. If the inputs have no horizon, the problem's is used.
     ///
     /// # Errors
-    /// If it needs more feedback than it will receive, needs a horizon that is not given, or has an
-    /// unsuitable grid.
+    /// If it needs more feedback than it will receive, needs a horizon that is not given, needs
+    /// tasks that complete at most once, or has an unsuitable grid.
     pub fn build(&self, inputs: &LearnerInputs<'_>) -> Result<Box<dyn Learner>, LearnerError> {
         let LearnerInputs { problem, horizon, feedback, seed } = *inputs;
         let entry = self.entry();
@@ -282,6 +282,15 @@ impl LearnerSpec {
                 learner: self.to_string(),
                 needed: entry.feedback,
                 given: feedback,
+            });
+        }
+        if matches!(self, Self::Full | Self::Oful | Self::GridUcb { .. } | Self::Lattimore)
+            && let Some(task) = problem.tasks().iter().find(|task| task.volume() != 1.0)
+        {
+            return Err(LearnerError::Volume {
+                learner: *self,
+                task: one_line(task.name()),
+                volume: task.volume(),
             });
         }
         let known = horizon.or(problem.horizon());

@@ -8,10 +8,14 @@ use super::environment::check_environment;
 use super::errors::{ErrorList, FieldPath, LowerBoundKeys, ProblemErrorKind};
 use super::origins::Origins;
 use super::{
-    Bounds, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskExtras, TaskSpec, covers,
+    Bounds, CompletionLaw, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskExtras,
+    TaskSpec, covers,
 };
 use crate::curve::{AMOUNT_RANGE, NumberRange};
 use crate::numeric::compensated::sum;
+
+/// The largest volume.
+const MAX_VOLUME: f64 = 1e9;
 
 impl ProblemSpec {
     /// Checks everything and returns the problem, or every error at once.
@@ -74,7 +78,13 @@ impl TaskChecker {
             name: task.name.into_boxed_str(),
             curve: task.curve,
             value: task.value,
-            extras: TaskExtras { reward: task.reward, bounds, current: task.current }.boxed(),
+            extras: TaskExtras {
+                volume: task.volume.unwrap_or(1.0),
+                reward: task.reward,
+                bounds,
+                current: task.current,
+            }
+            .boxed(),
         });
     }
 }
@@ -117,6 +127,7 @@ pub(super) fn check_into(
         errors.add("budget", kind);
     }
     check_environment(&spec.environment, needed, errors);
+    check_completions(spec.environment.completions, tasks, &checked.origins, errors);
     known.into_result(Problem {
         budget: spec.budget,
         horizon: spec.horizon,
@@ -125,6 +136,34 @@ pub(super) fn check_into(
         environment: spec.environment,
         tasks: checked.tasks.into(),
     })
+}
+
+/// Checks that the volumes suit the law of completions.
+fn check_completions(
+    law: Option<CompletionLaw>,
+    tasks: &[Task],
+    origins: &Origins,
+    errors: &mut ErrorList,
+) {
+    let law = match law {
+        Some(law @ (CompletionLaw::Single | CompletionLaw::Binomial)) => law,
+        Some(CompletionLaw::NegativeBinomial { dispersion })
+            if !(dispersion > 1.0 && dispersion.is_finite()) =>
+        {
+            let path = "environment.completions.dispersion";
+            return errors.out_of_range(path, dispersion, NumberRange::AboveOne);
+        }
+        _ => return,
+    };
+    let fits = |volume: f64| match law {
+        CompletionLaw::Single => volume == 1.0,
+        _ => volume.fract() == 0.0,
+    };
+    if let Some(position) = tasks.iter().position(|task| !fits(task.volume())) {
+        let (path, volume) = (origins.path(position), tasks[position].volume());
+        let kind = ProblemErrorKind::VolumeOfLaw { volume, law };
+        errors.add(FieldPath::Key(&path, "volume"), kind);
+    }
 }
 
 fn check_names(tasks: &[Task], origins: &Origins, errors: &mut ErrorList) {
@@ -178,6 +217,10 @@ fn check_task(
 ) -> Bounds {
     for (field, number) in [("value", task.value), ("current", task.current)] {
         require_amount(errors, FieldPath::Key(&path, field), number);
+    }
+    if let Some(volume) = task.volume.filter(|volume| !(*volume > 0.0 && *volume <= MAX_VOLUME)) {
+        let expected = NumberRange::Volume { max: MAX_VOLUME };
+        errors.out_of_range(FieldPath::Key(&path, "volume"), volume, expected);
     }
     if let Some(law) = &task.reward {
         let path = FieldPath::Key(&path, "reward");

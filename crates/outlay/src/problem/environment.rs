@@ -59,6 +59,25 @@ pub enum DelayLaw {
     },
 }
 
+/// The distribution of the number of completions of a task in a round. Its mean is the task's
+/// volume times its success.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(tag = "law", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum CompletionLaw {
+    /// At most one completion; every volume must be 1.
+    Single,
+    /// Independent trials, as many as the volume, which must be whole.
+    Binomial,
+    /// A Poisson distribution.
+    Poisson,
+    /// A negative binomial distribution, for counts that vary more than a Poisson distribution.
+    NegativeBinomial {
+        /// The variance as a multiple of the mean; above 1.
+        dispersion: f64,
+    },
+}
+
 /// The parts of a problem that change from round to round. By default nothing changes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct EnvironmentSpec {
@@ -72,6 +91,11 @@ pub struct EnvironmentSpec {
     /// unset, it is 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available: Option<f64>,
+    /// The number of completions of a task in a round. If unset, it is
+    /// [`Single`](CompletionLaw::Single) if every volume is 1, and else
+    /// [`Poisson`](CompletionLaw::Poisson).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completions: Option<CompletionLaw>,
 }
 
 impl EnvironmentSpec {

@@ -17,10 +17,12 @@
 //! budget = { law = "sine", mean = 1000.0, amplitude = 200.0, period = 7.0 }
 //! delay = { law = "geometric", mean = 100.0 } # or "constant" (rounds), "uniform" (low, high)
 //! available = 0.95        # the probability that a task is available in a round
+//! completions = "poisson" # or "single", "binomial", or a table for "negative-binomial"
 //! [[task]]
 //! name = "search"         # default: task-1, task-2, ...
 //! curve = { family = "hill", half_at = 120.0, steepness = 2.5 }
-//! value = 0.6             # mean reward of a success, if known
+//! value = 0.6             # mean reward of a completion, if known
+//! volume = 1.0            # expected completions per round at success 1; default 1
 //! reward = { law = "bernoulli", mean = 0.6 }
 //! min = 0.0               # also: max, fixed, exclude = true, at_least = 50.0, current = 80.0
 //! ```
@@ -57,14 +59,14 @@ mod reward;
 mod shared_tasks;
 
 pub(crate) use environment::LONGEST_DELAY;
-pub use environment::{BudgetLaw, DelayLaw, EnvironmentSpec};
+pub use environment::{BudgetLaw, CompletionLaw, DelayLaw, EnvironmentSpec};
 pub use errors::{
     ExpectedType, FoundValue, LowerBoundKeys, ProblemError, ProblemErrorKind, ProblemErrors,
     UnknownTask,
 };
 pub(crate) use feasibility::affordable;
 pub use feasibility::{FEASIBILITY_TOLERANCE, covers, is_feasible, max_total};
-pub use file::{BUDGET_LAWS, DELAY_LAWS, Document, Files, NoFiles, REWARD_LAWS};
+pub use file::{BUDGET_LAWS, COMPLETION_LAWS, DELAY_LAWS, Document, Files, NoFiles, REWARD_LAWS};
 pub use reward::RewardLaw;
 pub(crate) use shared_tasks::SharedTasks;
 
@@ -128,8 +130,10 @@ pub struct TaskSpec {
     pub name: String,
     /// Its budget-to-success curve.
     pub curve: Curve,
-    /// The mean reward of a success, if known.
+    /// The mean reward of a completion, if known.
     pub value: Option<f64>,
+    /// The expected number of completions of a round at success 1; absent: 1.
+    pub volume: Option<f64>,
     /// The distribution of the reward, for simulation.
     pub reward: Option<RewardLaw>,
     /// Spend at least this.
@@ -157,6 +161,7 @@ impl TaskSpec {
             name: name.into(),
             curve,
             value: None,
+            volume: None,
             reward: None,
             min: None,
             max: None,
@@ -209,6 +214,8 @@ pub struct Task {
 /// The fields that most tasks of a large problem do not have.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct TaskExtras {
+    #[serde(skip_serializing_if = "is_one")]
+    volume: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     reward: Option<RewardLaw>,
     #[serde(flatten)]
@@ -218,7 +225,7 @@ struct TaskExtras {
 }
 
 impl TaskExtras {
-    const NONE: Self = Self { reward: None, bounds: Bounds::NONE, current: None };
+    const NONE: Self = Self { volume: 1.0, reward: None, bounds: Bounds::NONE, current: None };
 
     fn boxed(self) -> Option<Box<Self>> {
         (self != Self::NONE).then(|| Box::new(self))
@@ -245,6 +252,11 @@ pub struct Bounds {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_unbounded(max: &f64) -> bool {
     max.is_infinite()
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_one(number: &f64) -> bool {
+    *number == 1.0
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
@@ -318,6 +330,29 @@ impl Problem {
         self.tasks.iter().map(Task::value).collect()
     }
 
+    /// The tasks' volumes; `None` if all of them are one.
+    #[must_use]
+    pub fn volumes(&self) -> Option<Vec<f64>> {
+        let has_volumes = self.tasks.iter().any(|task| task.volume() != 1.0);
+        has_volumes.then(|| self.tasks.iter().map(Task::volume).collect())
+    }
+
+    /// Whether a task may complete more than once in a round.
+    #[must_use]
+    pub fn has_counts(&self) -> bool {
+        match self.environment.completions {
+            None => self.tasks.iter().any(|task| task.volume() != 1.0),
+            Some(law) => law != CompletionLaw::Single,
+        }
+    }
+
+    /// The weights of these values in the objective: the value of a completion times the task's
+    /// volume. The expected reward of a round is the sum of weight times success.
+    #[must_use]
+    pub fn weights(&self, values: &[f64]) -> Vec<f64> {
+        values.iter().zip(self.tasks.iter()).map(|(value, task)| value * task.volume()).collect()
+    }
+
     /// The position of the task with this name.
     ///
     /// # Errors
@@ -342,10 +377,16 @@ impl Task {
         &self.curve
     }
 
-    /// The mean reward of a success, if known: `value`, else the mean of `reward`.
+    /// The mean reward of a completion, if known: `value`, else the mean of `reward`.
     #[must_use]
     pub fn value(&self) -> Option<f64> {
         self.value.or_else(|| self.reward().map(RewardLaw::mean))
+    }
+
+    /// The expected number of completions of a round at success 1.
+    #[must_use]
+    pub fn volume(&self) -> f64 {
+        self.extras.as_ref().map_or(1.0, |extras| extras.volume)
     }
 
     /// The distribution of the reward, if given.

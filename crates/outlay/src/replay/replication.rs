@@ -265,8 +265,8 @@ impl<'a> Run<'a> {
             match order {
                 Order::Shuffled => mean.add(self.gains[task].value(spend)),
                 Order::Recorded => {
-                    realised += self.outcomes[task].gain().units();
-                    best_realised += outcome(self.best[task]).gain().units();
+                    realised += self.outcomes[task].completions().reward_sum();
+                    best_realised += outcome(self.best[task]).completions().reward_sum();
                 }
             }
         }

@@ -1,8 +1,8 @@
 //! The environment of a simulation: budgets, completions, rewards and delays, drawn from one seed.
 
-use super::RewardDraw;
-use crate::feedback::{Completion, Feedback, Outcome};
-use crate::problem::{BudgetLaw, DelayLaw, LONGEST_DELAY, Problem, RewardLaw};
+use super::{RewardDraw, completions};
+use crate::feedback::{Completion, Completions, Feedback, Outcome};
+use crate::problem::{BudgetLaw, CompletionLaw, DelayLaw, LONGEST_DELAY, Problem, RewardLaw, Task};
 use crate::random::{Draws, Purpose};
 
 /// A problem that cannot be simulated.
@@ -66,6 +66,10 @@ pub trait DrawOutcomes: std::fmt::Debug {
 pub struct Environment {
     rewards: Vec<RewardDraw>,
     means: Vec<f64>,
+    /// Means times volumes.
+    weights: Vec<f64>,
+    /// The volumes and the law of completions; absent if every task completes at most once.
+    counts: Option<(Vec<f64>, CompletionLaw)>,
     /// Tasks with a positive lower bound are always available.
     can_be_away: Vec<bool>,
     constant_budget: f64,
@@ -89,8 +93,13 @@ impl Environment {
         let laws = reward_laws(problem)?;
         let reward_max = problem.reward_max();
         let spec = problem.environment();
+        let means: Vec<f64> = laws.iter().map(|law| law.mean() / reward_max).collect();
+        let law = spec.completions.unwrap_or(CompletionLaw::Poisson);
+        let volumes = || problem.tasks().iter().map(Task::volume).collect();
         Ok(Self {
-            means: laws.iter().map(|law| law.mean() / reward_max).collect(),
+            weights: problem.weights(&means),
+            means,
+            counts: problem.has_counts().then(|| (volumes(), law)),
             rewards: laws.iter().map(|law| RewardDraw::new(law, reward_max)).collect(),
             can_be_away: problem.tasks().iter().map(|task| task.bounds().min == 0.0).collect(),
             constant_budget: problem.budget(),
@@ -105,10 +114,41 @@ impl Environment {
         })
     }
 
-    /// The mean reward of each task's success, as a share of the largest reward.
+    /// The mean reward of each task's completions, as a share of the largest reward.
     #[must_use]
     pub fn means(&self) -> &[f64] {
         &self.means
+    }
+
+    /// The weight of each task's success in the expected reward of a round: the mean reward times
+    /// the volume.
+    #[must_use]
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// The weights of other mean rewards.
+    pub(super) fn weigh(&self, means: &[f64], weights: &mut [f64]) {
+        weights.copy_from_slice(means);
+        if let Some((volumes, _)) = &self.counts {
+            weights.iter_mut().zip(volumes).for_each(|(weight, volume)| *weight *= volume);
+        }
+    }
+
+    /// Whether a task may complete more than once in a round.
+    #[must_use]
+    pub fn has_counts(&self) -> bool {
+        self.counts.is_some()
+    }
+
+    /// The expected number of completions of a round in which the tasks have these probabilities of
+    /// success.
+    #[must_use]
+    pub fn expected_completions(&self, success: &[f64]) -> f64 {
+        match &self.counts {
+            None => success.iter().sum(),
+            Some((volumes, _)) => volumes.iter().zip(success).map(|(one, other)| one * other).sum(),
+        }
     }
 
     /// Whether every task is available in every round.
@@ -201,6 +241,9 @@ impl Environment {
     /// Plays a round: writes the outcome of each task, given its success probability. Forgone
     /// rewards are drawn only under full feedback.
     pub fn play(&self, round: u64, success: &[f64], feedback: Feedback, outcomes: &mut [Outcome]) {
+        if let Some((volumes, law)) = &self.counts {
+            return self.play_counts(round, success, (volumes, *law), outcomes);
+        }
         let (completions, rewards) =
             (self.completion_draws.round(round), self.reward_draws.round(round));
         for (task, ((outcome, &success), law)) in
@@ -212,6 +255,30 @@ impl Environment {
                 false if feedback == Feedback::Full => Outcome::Forgone(reward()),
                 false => Outcome::Failed,
             };
+        }
+    }
+
+    /// Plays a round in which tasks may complete more than once. The first completion has the
+    /// reward that a single one would have.
+    fn play_counts(
+        &self,
+        round: u64,
+        success: &[f64],
+        (volumes, law): (&[f64], CompletionLaw),
+        outcomes: &mut [Outcome],
+    ) {
+        let (draws, rewards) = (self.completion_draws.round(round), self.reward_draws.round(round));
+        for (task, outcome) in outcomes.iter_mut().enumerate() {
+            let uniform = draws.uniform(task);
+            let count = completions::draw(law, volumes[task], success[task], uniform);
+            let mut drawn = Completions::NONE;
+            let mut more = rewards.many(task);
+            for completion in 0..count.min(Completions::MAX) {
+                let first = completion == 0;
+                let uniform = if first { rewards.uniform(task) } else { more.next_uniform() };
+                drawn.add(self.rewards[task].reward(uniform));
+            }
+            *outcome = Outcome::of(drawn);
         }
     }
 
@@ -235,10 +302,12 @@ impl Environment {
     }
 }
 
-/// The mean reward of each task's success as a share of the largest reward.
-pub(super) fn mean_rewards(problem: &Problem) -> Result<Vec<f64>, EnvironmentError> {
+/// The weight of each task's success in the expected reward of a round, as
+/// [`Environment::weights`].
+pub(super) fn success_weights(problem: &Problem) -> Result<Vec<f64>, EnvironmentError> {
     let reward_max = problem.reward_max();
-    Ok(reward_laws(problem)?.iter().map(|law| law.mean() / reward_max).collect())
+    let means: Vec<f64> = reward_laws(problem)?.iter().map(|law| law.mean() / reward_max).collect();
+    Ok(problem.weights(&means))
 }
 
 fn reward_laws(problem: &Problem) -> Result<Vec<RewardLaw>, EnvironmentError> {
@@ -246,7 +315,7 @@ fn reward_laws(problem: &Problem) -> Result<Vec<RewardLaw>, EnvironmentError> {
 }
 
 /// The law of a task's rewards.
-fn law_of(task: &crate::problem::Task, problem: &Problem) -> Result<RewardLaw, EnvironmentError> {
+fn law_of(task: &Task, problem: &Problem) -> Result<RewardLaw, EnvironmentError> {
     if let Some(law) = task.reward() {
         return Ok(law.clone());
     }

@@ -1,5 +1,6 @@
 //! Simulation: environments, replications of a learner on a problem, experiments and summaries.
 
+mod completions;
 mod environment;
 mod experiment;
 mod replication;

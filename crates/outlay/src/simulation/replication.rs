@@ -123,6 +123,8 @@ struct Run<'a> {
     draw: Option<&'a mut dyn DrawOutcomes>,
     /// The mean rewards of the round.
     means: Vec<f64>,
+    /// The mean rewards times the volumes.
+    weights: Vec<f64>,
     feedback: Feedback,
     observes_forgone: bool,
     best: Best,
@@ -132,13 +134,15 @@ struct Run<'a> {
     completed: Vec<Completion>,
     outcomes: Vec<Outcome>,
     has_delays: bool,
-    /// No delays, all tasks available and no full feedback: completions are enough.
+    /// No delays, all tasks available, at most one completion per task and no full feedback:
+    /// completions are enough.
     is_plain: bool,
     delayed: BinaryHeap<Reverse<Delayed>>,
     completions: Vec<u64>,
     regret: Sum,
     optimum: Sum,
-    gain: u64,
+    /// In billionths of the largest reward.
+    gain: u128,
     success_mass: f64,
     oracle_gap: f64,
     rounds: Vec<u64>,
@@ -175,6 +179,7 @@ impl<'a> Run<'a> {
             is_plain: draw.is_none()
                 && !environment.has_delays()
                 && environment.are_all_available()
+                && !environment.has_counts()
                 && feedback != Feedback::Full,
             outcomes: vec![Outcome::Missing; tasks],
             delayed: BinaryHeap::new(),
@@ -189,6 +194,7 @@ impl<'a> Run<'a> {
             spend: vec![0.0; if tasks <= MAX_TRACED_TASKS { tasks } else { 0 }],
             spend_trace: Vec::new(),
             means: environment.means().to_vec(),
+            weights: environment.weights().to_vec(),
             environment,
             draw,
         })
@@ -205,8 +211,9 @@ impl<'a> Run<'a> {
             self.means.copy_from_slice(self.environment.means());
             draw.means(round, &mut self.means)?;
             self.best.forget_other_means(&self.means);
+            self.environment.weigh(&self.means, &mut self.weights);
         }
-        let optimum = self.best.value(&self.means, budget, available, &mut self.oracle_gap)?;
+        let optimum = self.best.value(&self.weights, budget, available, &mut self.oracle_gap)?;
         let allocation = self.campaign.allocate(budget, available)?.allocation;
         self.oracle_gap = self.oracle_gap.max(allocation.gap());
         let mut success = &allocation.success;
@@ -219,18 +226,22 @@ impl<'a> Run<'a> {
             );
             success = &self.available_success;
         }
-        let (value, mass) = dot_and_sum(&self.means, success);
+        let (value, mut mass) = dot_and_sum(&self.weights, success);
+        if self.environment.has_counts() {
+            mass = self.environment.expected_completions(success);
+        }
         self.regret.add(optimum - value);
         self.optimum.add(optimum);
         self.success_mass += mass;
         self.spend.iter_mut().zip(&allocation.spend).for_each(|(total, spend)| *total += spend);
         if self.is_plain {
-            self.gain += self.environment.complete(
+            let gain = self.environment.complete(
                 round,
                 success,
                 &mut self.completed,
                 &mut self.completions,
             );
+            self.gain += u128::from(gain);
             self.campaign.observe_completed(round, &self.completed)?;
         } else {
             match &mut self.draw {
@@ -256,20 +267,22 @@ impl<'a> Run<'a> {
             .zip(&self.available)
             .filter(|(_, is_available)| !**is_available);
         unavailable.for_each(|(outcome, _)| *outcome = Outcome::Missing);
-        self.gain += self.outcomes.iter().map(|outcome| outcome.gain().units()).sum::<u64>();
+        let gains = self.outcomes.iter().map(|outcome| outcome.completions().reward_sum());
+        self.gain += gains.map(u128::from).sum::<u128>();
         // Without an available task there are no outcomes.
         if !self.available.contains(&true) {
             return Ok(());
         }
         if !self.has_delays {
             for (count, outcome) in self.completions.iter_mut().zip(&self.outcomes) {
-                *count += u64::from(is_observed(*outcome, self.observes_forgone));
+                *count += observed_rewards(*outcome, self.observes_forgone);
             }
             return Ok(self.campaign.observe_round(round, &self.outcomes)?);
         }
         if self.campaign.learner().feedback() == Feedback::Bandit {
             // The gain of a round has the delay of the first task's outcome.
-            let gain: u64 = self.outcomes.iter().map(|outcome| outcome.gain().units()).sum();
+            let gains = self.outcomes.iter().map(|outcome| outcome.completions().reward_sum());
+            let gain: u64 = gains.sum();
             self.delayed.push(Reverse(Delayed {
                 arrival: round + self.environment.delay(round, 0),
                 round,
@@ -277,7 +290,7 @@ impl<'a> Run<'a> {
                 report: Report::Gain(gain),
             }));
             for (count, outcome) in self.completions.iter_mut().zip(&self.outcomes) {
-                *count += u64::from(is_observed(*outcome, false));
+                *count += observed_rewards(*outcome, false);
             }
             return Ok(());
         }
@@ -303,7 +316,7 @@ impl<'a> Run<'a> {
             match delayed.report {
                 Report::Outcome(outcome) => {
                     self.completions[delayed.task] +=
-                        u64::from(is_observed(outcome, self.observes_forgone));
+                        observed_rewards(outcome, self.observes_forgone);
                     self.campaign.observe(delayed.round, delayed.task, outcome)?;
                 }
                 Report::Gain(gain) => {
@@ -334,12 +347,13 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Whether the learner observes the reward.
-fn is_observed(outcome: Outcome, observes_forgone: bool) -> bool {
+/// The number of rewards that the learner observes.
+fn observed_rewards(outcome: Outcome, observes_forgone: bool) -> u64 {
     match outcome {
-        Outcome::Done(_) => true,
-        Outcome::Forgone(_) => observes_forgone,
-        Outcome::Failed | Outcome::Missing => false,
+        Outcome::Done(_) => 1,
+        Outcome::Counted(completions) => completions.count(),
+        Outcome::Forgone(_) => u64::from(observes_forgone),
+        Outcome::Failed | Outcome::Missing => 0,
     }
 }
 

@@ -33,7 +33,7 @@ impl Question<'_> {
     /// The smallest mean where Theorem 1 may hold, or what stands against it.
     fn least_mean(&self) -> Result<f64, NotApplicable> {
         let environment = self.problem.environment();
-        if let Some(reason) = late(self.problem) {
+        if let Some(reason) = outside_model(self.problem) {
             return Err(reason);
         }
         if environment.budget.is_some() {
@@ -91,7 +91,7 @@ impl Question<'_> {
         for bound in &mut bounds {
             bound.vacuous = bound.value.as_ref().ok().map(|value| *value >= trivial);
         }
-        if *self.problem.environment() == EnvironmentSpec::default() {
+        if *self.problem.environment() == EnvironmentSpec::default() && !self.problem.has_counts() {
             bounds.extend(self.lower_bounds());
         }
         bounds
@@ -132,7 +132,7 @@ impl Question<'_> {
     /// The bounds that hold for any curves and any means.
     fn worst_case_bounds(&self) -> Vec<Bound> {
         let (tasks, horizon) = (self.tasks(), self.horizon);
-        let value = |value: f64| late(self.problem).map_or(Ok(value), Err);
+        let value = |value: f64| outside_model(self.problem).map_or(Ok(value), Err);
         let mass = self.most_mass.min(tasks as f64) * horizon as f64;
         let mut bounds = vec![
             upper(
@@ -210,8 +210,11 @@ impl Question<'_> {
 }
 
 /// The reason why no upper bound holds, if any.
-pub(super) fn late(problem: &Problem) -> Option<NotApplicable> {
-    problem.environment().delay.map(|_| NotApplicable::LateOutcomes)
+pub(super) fn outside_model(problem: &Problem) -> Option<NotApplicable> {
+    if problem.environment().delay.is_some() {
+        return Some(NotApplicable::LateOutcomes);
+    }
+    problem.has_counts().then_some(NotApplicable::Counts)
 }
 
 pub(super) fn upper(

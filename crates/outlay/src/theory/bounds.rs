@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::applicable_bounds::{PAPER_LEARNERS, Question, late, upper};
+use super::applicable_bounds::{PAPER_LEARNERS, Question, outside_model, upper};
 use super::{
     AssumptionFailure, DiminishingReturns, PolylogBound, kl_ucb_plus_bound, worst_case_bound,
 };
@@ -46,8 +46,11 @@ pub struct Bound {
 #[non_exhaustive]
 pub enum NotApplicable {
     /// Outcomes arrive late.
-    #[error("outcomes arrive late, which no theorem covers")]
+    #[error("outcomes arrive outside_model, which no theorem covers")]
     LateOutcomes,
+    /// A task may complete more than once in a round.
+    #[error("tasks may complete more than once in a round, which the theorems do not cover")]
+    Counts,
     /// The budget is not the same in all rounds.
     #[error("the budget changes from round to round")]
     VaryingBudget,
@@ -233,7 +236,7 @@ pub fn run_bound(
     let tasks = problem.tasks().len();
     let bound =
         |name, source, learners, about, value| Some(upper(name, source, learners, about, value));
-    let value = |value: f64| late(problem).map_or(Ok(value), Err);
+    let value = |value: f64| outside_model(problem).map_or(Ok(value), Err);
     match learner {
         LearnerSpec::Algorithm1
         | LearnerSpec::KlUcbMixture

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use outlay::curve::DeclaredShape;
-use outlay::problem::{BudgetLaw, DelayLaw, EnvironmentSpec, Files, NoFiles};
+use outlay::problem::{BudgetLaw, CompletionLaw, DelayLaw, EnvironmentSpec, Files, NoFiles};
 use outlay::{Bounds, Curve, Leftover, Problem, ProblemSpec, RewardLaw, TaskSpec};
 
 /// Files in memory that count how often each is read.
@@ -35,10 +35,10 @@ budget = 1000
 horizon = 10000
 reward_max = 2.5
 leftover = "spend"
-environment = { budget = { law = "sine", mean = 1000, amplitude = 250, period = 7 }, delay = { law = "geometric", mean = 100 }, available = 0.95 }
+environment = { budget = { law = "sine", mean = 1000, amplitude = 250, period = 7 }, delay = { law = "geometric", mean = 100 }, available = 0.95, completions = { law = "negative-binomial", dispersion = 2.5 } }
 task = [
     { name = "power", curve = { family = "power", exponent = 0.5 }, value = 0.6 },
-    { name = "power with a scale", curve = { family = "power", exponent = 1, scale = 30.5 }, value = 7 },
+    { name = "power with a scale", curve = { family = "power", exponent = 1, scale = 30.5 }, value = 7, volume = 24.5 },
     { curve = { family = "saturating", full_at = 300, ceiling = 0.9, floor = 0.1 }, current = 80 },
     { name = "exponential", curve = { family = "exponential", scale = 1e-3 }, reward = { law = "bernoulli", mean = 0.6 } },
     { name = "hill", curve = { family = "hill", half_at = 120.0, steepness = 2.5 }, reward = { law = "beta", mean = 2.5 } },
@@ -72,11 +72,13 @@ fn a_file_is_equivalent_to_the_same_specs() {
             budget: Some(BudgetLaw::Sine { mean: 1000.0, amplitude: 250.0, period: 7.0 }),
             delay: Some(DelayLaw::Geometric { mean: 100.0 }),
             available: Some(0.95),
+            completions: Some(CompletionLaw::NegativeBinomial { dispersion: 2.5 }),
         },
         tasks: vec![
             TaskSpec { value: Some(0.6), ..task("power", Curve::power(0.5, 1000.0).unwrap()) },
             TaskSpec {
                 value: Some(7.0),
+                volume: Some(24.5),
                 ..task("power with a scale", Curve::power(1.0, 30.5).unwrap())
             },
             TaskSpec {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::value::{ExpectedType, FoundValue};
 use crate::curve::{CurveErrorKind, NumberRange};
 use crate::table::{NumberError, TableError};
+use crate::problem::CompletionLaw;
 use crate::text::{did_you_mean, listed, one_line};
 
 /// The kind of a [`ProblemError`](super::ProblemError), with its data. `Display` gives the message
@@ -136,6 +137,14 @@ pub enum ProblemErrorKind {
         amplitude: f64,
         /// The mean.
         mean: f64,
+    },
+    /// A volume that the law of completions does not allow.
+    #[error("must be {}, not {volume}", volume_of(*.law))]
+    VolumeOfLaw {
+        /// The volume.
+        volume: f64,
+        /// The law, single or binomial.
+        law: CompletionLaw,
     },
     /// `fixed` together with other bounds.
     #[error("{fixed} cannot go with {}: keep one", in_backticks(.others))]
@@ -364,6 +373,13 @@ impl std::fmt::Display for LowerBoundKeys {
             Self::Fixed => "fixed adds",
             Self::MinAndFixed => "min and fixed add",
         })
+    }
+}
+
+fn volume_of(law: CompletionLaw) -> &'static str {
+    match law {
+        CompletionLaw::Single => "1 if completions are single",
+        _ => "whole if completions are binomial",
     }
 }
 

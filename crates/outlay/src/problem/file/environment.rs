@@ -4,9 +4,9 @@ use super::Reader;
 use super::samples::read_list;
 use super::table::{Fields, RawValue};
 use super::value::Value;
-use crate::problem::environment::{BudgetLaw, DelayLaw, EnvironmentSpec};
+use crate::problem::environment::{BudgetLaw, CompletionLaw, DelayLaw, EnvironmentSpec};
 
-const ENVIRONMENT_KEYS: [&str; 3] = ["budget", "delay", "available"];
+const ENVIRONMENT_KEYS: [&str; 4] = ["budget", "delay", "available", "completions"];
 /// The laws of varying budgets that a file can name, each with its parameters.
 pub const BUDGET_LAWS: [(&str, &[&str]); 3] = [
     ("list", &["amounts", "file", "column", "where"]),
@@ -16,6 +16,10 @@ pub const BUDGET_LAWS: [(&str, &[&str]); 3] = [
 /// The laws of delays that a file can name, each with its parameters.
 pub const DELAY_LAWS: [(&str, &[&str]); 3] =
     [("constant", &["rounds"]), ("geometric", &["mean"]), ("uniform", &["low", "high"])];
+
+/// The laws of the number of completions that a file can name, each with its parameters.
+pub const COMPLETION_LAWS: [(&str, &[&str]); 4] =
+    [("single", &[]), ("binomial", &[]), ("poisson", &[]), ("negative-binomial", &["dispersion"])];
 
 /// The table `environment` of a problem.
 pub(super) fn read_environment(problem: &Fields<'_>, reader: &mut Reader<'_>) -> EnvironmentSpec {
@@ -39,6 +43,7 @@ pub(super) fn read_environment(problem: &Fields<'_>, reader: &mut Reader<'_>) ->
         }
         _ => {}
     }
+    spec.completions = read_completions(&fields, reader);
     if let Some(RawValue::Value(value)) = fields.get("delay") {
         let delay = Fields::of_value(delay_path, value, &mut reader.errors);
         spec.delay = delay.and_then(|delay| read_delay(&delay, reader));
@@ -75,6 +80,31 @@ fn read_budget(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<BudgetLaw
     }
     let (mean, amplitude, period) = (required("mean"), required("amplitude"), required("period"));
     Some(BudgetLaw::Sine { mean: mean?, amplitude: amplitude?, period: period? })
+}
+
+/// The law of the number of completions: its name, or a table with its parameters.
+fn read_completions(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<CompletionLaw> {
+    let path = fields.at("completions");
+    let (law, dispersion) = match fields.get("completions")? {
+        RawValue::Value(value @ Value::Table(_)) => {
+            let table = Fields::of_value(path, value, &mut reader.errors)?;
+            let law = law(&table, "the number of completions", &COMPLETION_LAWS, reader)?;
+            if law == "negative-binomial" {
+                table.require("dispersion", "a negative-binomial law", &mut reader.errors);
+            }
+            (law, table.number("dispersion", &mut reader.errors))
+        }
+        _ => {
+            let owner = "the number of completions";
+            (fields.choice("completions", owner, &COMPLETION_LAWS, &mut reader.errors)?.0, None)
+        }
+    };
+    match law {
+        "single" => Some(CompletionLaw::Single),
+        "binomial" => Some(CompletionLaw::Binomial),
+        "poisson" => Some(CompletionLaw::Poisson),
+        _ => Some(CompletionLaw::NegativeBinomial { dispersion: dispersion? }),
+    }
 }
 
 fn read_delay(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<DelayLaw> {

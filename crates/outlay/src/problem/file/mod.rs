@@ -19,7 +19,7 @@ mod value;
 mod write;
 
 pub use document::Document;
-pub use environment::{BUDGET_LAWS, DELAY_LAWS};
+pub use environment::{BUDGET_LAWS, COMPLETION_LAWS, DELAY_LAWS};
 pub use reward::REWARD_LAWS;
 
 use super::check::{TaskChecker, check_into};

@@ -9,8 +9,8 @@ use crate::problem::TaskSpec;
 use crate::problem::errors::{FieldPath, ProblemErrorKind};
 
 /// The keys of a task that are not tables.
-pub(crate) const TASK_KEYS: [&str; 8] =
-    ["name", "value", "min", "max", "fixed", "exclude", "at_least", "current"];
+pub(crate) const TASK_KEYS: [&str; 9] =
+    ["name", "value", "volume", "min", "max", "fixed", "exclude", "at_least", "current"];
 
 /// Reads the task in a table of a document. Fields that cannot be read are left unset, so that the
 /// rest can still be checked.
@@ -65,6 +65,7 @@ pub(crate) fn task_of(
         name: task.text("name", errors).map_or_else(|| default_name(position), str::to_owned),
         curve,
         value: task.number("value", errors),
+        volume: task.number("volume", errors),
         reward,
         min: task.number("min", errors),
         max: task.number("max", errors),
