@@ -5,9 +5,11 @@ use std::sync::atomic::AtomicBool;
 use outlay::campaign::{Campaign, CampaignOptions};
 use outlay::feedback::{Completions, Feedback, Outcome, Reward};
 use outlay::learner::{LEARNERS, LearnerError, LearnerSpec};
+use outlay::oracle::{prove, recheck};
+use outlay::plan::{evaluate, outcomes, round, value_of};
 use outlay::problem::{CompletionLaw, NoFiles};
 use outlay::simulation::{Environment, Play};
-use outlay::{Options, Oracle, Problem};
+use outlay::{Options, Oracle, Problem, ProblemSpec, TaskSpec};
 
 use crate::support::Random;
 
@@ -31,6 +33,39 @@ fn channels(completions: &str) -> Problem {
         "#
     );
     Problem::from_toml(&text, &NoFiles).unwrap()
+}
+
+fn without_volumes(problem: &Problem) -> Problem {
+    let task = |task: &outlay::Task| TaskSpec::new(task.name(), task.curve().clone());
+    let tasks = problem.tasks().iter().map(task).collect();
+    ProblemSpec { budget: problem.budget(), tasks, ..ProblemSpec::default() }.check().unwrap()
+}
+
+/// Certificates, rounding and evaluation count with volumes as the oracle does.
+#[test]
+fn certificates_hold_with_volumes() {
+    let problem = channels("\"poisson\"");
+    let values = [15.0, 6.0];
+    let mut oracle = Oracle::new(&problem);
+    let best = oracle.allocate(&values, 100.0, &Options::default()).unwrap().clone();
+    let rechecked = recheck(&problem, &values, &best).unwrap();
+    assert!((rechecked.value - best.value).abs() < 1e-9 * best.value);
+    assert!(prove(&problem, &values, &best, 10_000).is_complete);
+    let rounded = round(&problem, &values, &best, 1.0).unwrap();
+    assert!(rounded.value <= best.upper_bound && rounded.value > 0.99 * best.value);
+    let spend = [50.0, 50.0];
+    let evaluation = evaluate(&problem, &values, 100.0, &spend, &Options::default()).unwrap();
+    let by_hand = problem
+        .tasks()
+        .iter()
+        .zip(values)
+        .zip(spend)
+        .map(|((task, value), spend)| value * task.volume() * task.curve().success(spend));
+    assert!((evaluation.value - by_hand.sum::<f64>()).abs() < 1e-9);
+    let rows = outcomes(&problem, &values, 100.0, &best.spend, 0.0);
+    assert!((rows[1].completions - 200.0 * best.success[1]).abs() < 1e-9);
+    let total: f64 = rows.iter().map(|row| row.expected_reward).sum();
+    assert!((total - best.value).abs() < 1e-9 * best.value);
 }
 
 /// The learners that accept volumes.
@@ -101,13 +136,17 @@ fn volumes_weigh_the_values() {
     let weights = [15.0 * 40.0, 6.0 * 200.0];
     assert_eq!(problem.weights(&means), weights);
     let mut oracle = Oracle::new(&problem);
-    let best = oracle.allocate(&weights, 100.0, &Options::default()).unwrap();
+    let best = oracle.allocate(&means, 100.0, &Options::default()).unwrap();
     for (spend, best) in spend.iter().zip(&best.spend) {
         assert!((spend - best).abs() < 1e-9, "{spend} {best}");
     }
-    // Without volumes the split is another one.
-    let plain = Oracle::new(&problem).allocate(&means, 100.0, &Options::default()).unwrap().clone();
-    assert!((plain.spend[0] - best.spend[0]).abs() > 5.0);
+    // The same tasks without volumes, and weights in place of values.
+    let plain = without_volumes(&problem);
+    let same = Oracle::new(&plain).allocate(&weights, 100.0, &Options::default()).unwrap().clone();
+    assert_eq!((&same.spend, same.value, same.price), (&best.spend, best.value, best.price));
+    assert_eq!(value_of(&problem, &means, &same.spend), value_of(&plain, &weights, &same.spend));
+    let other = Oracle::new(&plain).allocate(&means, 100.0, &Options::default()).unwrap().clone();
+    assert!((other.spend[0] - best.spend[0]).abs() > 5.0);
 }
 
 /// Regret is computed against the optimum of the same problem, and learning reduces it.
@@ -116,10 +155,8 @@ fn counts_are_learned() {
     let laws = ["\"binomial\"", "\"poisson\"", "{ law = \"negative-binomial\", dispersion = 4.0 }"];
     for law in laws {
         let problem = channels(law);
-        let optimum = Oracle::new(&problem)
-            .allocate(&problem.weights(&[15.0, 6.0]), 100.0, &Options::default())
-            .unwrap()
-            .value;
+        let optimum =
+            Oracle::new(&problem).allocate(&[15.0, 6.0], 100.0, &Options::default()).unwrap().value;
         let play = |learner: &str| {
             let learner = learner.parse::<LearnerSpec>().unwrap().into();
             let feedback = Feedback::Censored;

@@ -41,7 +41,13 @@ fn comes_back(round: u64, task: usize, success: f64, sees_all: bool) -> Entry {
     let draws = Draws::new(7, Purpose::Completion).round(round);
     let completed = draws.uniform(task) < success;
     let reward = 0.5 * (1 + (round + task as u64) % 9) as f64;
-    Entry { round, task, completed, reward: (completed || sees_all).then_some(reward) }
+    Entry {
+        round,
+        task,
+        completions: u64::from(completed),
+        reward: (completed || sees_all).then_some(reward),
+        spend: None,
+    }
 }
 
 fn options(learner: LearnerSpec) -> CampaignOptions {
@@ -128,7 +134,7 @@ fn a_ledger_allocates_as_its_campaign_alone() {
                 .map(|task| comes_back(round, task, success[task], feedback == Feedback::Full))
                 .collect();
             ledger.report(&entries).unwrap();
-            let outcome = |entry: &Entry| match (entry.completed, entry.reward) {
+            let outcome = |entry: &Entry| match (entry.completions > 0, entry.reward) {
                 (true, Some(reward)) => Outcome::Done(Reward::from_share(reward / 5.0)),
                 (false, Some(reward)) => Outcome::Forgone(Reward::from_share(reward / 5.0)),
                 _ => Outcome::Failed,
@@ -164,14 +170,19 @@ fn undo_leaves_no_trace() {
 fn rounds_issued_after_an_undone_report_stay() {
     let mut ledger = opened(LearnerSpec::default(), Guards::default());
     ledger.next(None, &[]).unwrap();
-    ledger.report(&[Entry { round: 1, task: 0, completed: true, reward: Some(5.0) }]).unwrap();
+    ledger
+        .report(&[Entry { round: 1, task: 0, completions: 1, reward: Some(5.0), spend: None }])
+        .unwrap();
     let second = ledger.next(None, &[]).unwrap();
     ledger.undo().unwrap();
     assert_eq!(ledger.rounds(), 2);
     assert_eq!(ledger.spend(2), Some(second.allocation.spend.as_slice()));
     assert_eq!(ledger.status().unwrap().tasks[0].reported, 0);
     assert_eq!(
-        ledger.report(&[Entry { round: 1, task: 0, completed: false, reward: None }]).unwrap().new,
+        ledger
+            .report(&[Entry { round: 1, task: 0, completions: 0, reward: None, spend: None }])
+            .unwrap()
+            .new,
         1
     );
     ledger.undo().unwrap();
@@ -182,13 +193,13 @@ fn rounds_issued_after_an_undone_report_stay() {
 fn repeated_reports_count_once() {
     let mut ledger = opened(LearnerSpec::default(), Guards::default());
     ledger.next(None, &[]).unwrap();
-    let entry = Entry { round: 1, task: 0, completed: true, reward: Some(2.5) };
+    let entry = Entry { round: 1, task: 0, completions: 1, reward: Some(2.5), spend: None };
     assert_eq!(ledger.report(&[entry, entry]).map(|told| (told.new, told.repeated)), Ok((1, 1)));
     let once = ledger.to_json();
     assert_eq!(ledger.report(&[entry]).map(|told| (told.new, told.repeated)), Ok((0, 1)));
     assert_eq!(ledger.to_json(), once, "a repeated row must leave no trace");
     // A reward of zero for a failure is ignored.
-    let failed = Entry { round: 1, task: 1, completed: false, reward: Some(0.0) };
+    let failed = Entry { round: 1, task: 1, completions: 0, reward: Some(0.0), spend: None };
     assert_eq!(
         ledger
             .report(&[failed, Entry { reward: None, ..failed }])
@@ -201,17 +212,19 @@ fn repeated_reports_count_once() {
 fn contradictions_name_both_values_and_change_nothing() {
     let mut ledger = opened(LearnerSpec::default(), Guards::default());
     ledger.next(None, &["video"]).unwrap();
-    ledger.report(&[Entry { round: 1, task: 0, completed: true, reward: Some(2.5) }]).unwrap();
+    ledger
+        .report(&[Entry { round: 1, task: 0, completions: 1, reward: Some(2.5), spend: None }])
+        .unwrap();
     let before = ledger.to_json();
     let entries = [
-        Entry { round: 1, task: 1, completed: true, reward: Some(1.0) },
-        Entry { round: 1, task: 0, completed: true, reward: Some(3.0) },
-        Entry { round: 1, task: 1, completed: false, reward: None },
-        Entry { round: 2, task: 0, completed: false, reward: None },
-        Entry { round: 1, task: 2, completed: false, reward: None },
-        Entry { round: 1, task: 1, completed: true, reward: Some(5.5) },
-        Entry { round: 0, task: 1, completed: false, reward: None },
-        Entry { round: 1, task: 3, completed: false, reward: None },
+        Entry { round: 1, task: 1, completions: 1, reward: Some(1.0), spend: None },
+        Entry { round: 1, task: 0, completions: 1, reward: Some(3.0), spend: None },
+        Entry { round: 1, task: 1, completions: 0, reward: None, spend: None },
+        Entry { round: 2, task: 0, completions: 0, reward: None, spend: None },
+        Entry { round: 1, task: 2, completions: 0, reward: None, spend: None },
+        Entry { round: 1, task: 1, completions: 1, reward: Some(5.5), spend: None },
+        Entry { round: 0, task: 1, completions: 0, reward: None, spend: None },
+        Entry { round: 1, task: 3, completions: 0, reward: None, spend: None },
     ];
     let Err(LedgerError::Entries(refused)) = ledger.report(&entries) else { panic!("taken") };
     let said: Vec<String> =
@@ -267,7 +280,13 @@ fn completions_that_disagree_with_the_curves_are_doubted() {
             ledger.next(None, &[]).unwrap();
             let completed = Draws::new(seed, Purpose::Completion).round(round).uniform(0) < chance;
             ledger
-                .report(&[Entry { round, task: 0, completed, reward: completed.then_some(0.5) }])
+                .report(&[Entry {
+                    round,
+                    task: 0,
+                    completions: u64::from(completed),
+                    reward: completed.then_some(0.5),
+                    spend: None,
+                }])
                 .unwrap();
         }
         ledger.status().unwrap().tasks[0].misfit.is_some()
@@ -415,5 +434,94 @@ fn the_list_of_learners_that_choose_is_complete() {
         let mut campaign = Campaign::new(&shop(), options(learner)).unwrap();
         let allocation = campaign.allocate(100.0, None).unwrap().allocation;
         assert_eq!(allocation.value == 0.0, learner.chooses_allocation(), "{learner}");
+    }
+}
+
+/// Two channels with many completions per round.
+fn counted() -> Problem {
+    let text = r#"
+        budget = 100.0
+        reward_max = 50.0
+        [[task]]
+        name = "search"
+        volume = 40
+        curve = { family = "exponential", scale = 60.0 }
+        [[task]]
+        name = "video"
+        volume = 200
+        curve = { family = "hill", half_at = 50.0, steepness = 2.0 }
+    "#;
+    Problem::from_toml(text, &outlay::problem::NoFiles).unwrap()
+}
+
+#[test]
+fn counts_and_spends_are_kept() {
+    let mut ledger = Ledger::new(&counted(), Settings::default()).unwrap();
+    let spend = ledger.next(None, &[]).unwrap().allocation.spend;
+    let many = Entry { round: 1, task: 0, completions: 24, reward: Some(610.5), spend: Some(33.0) };
+    let none = Entry { spend: Some(0.0), ..Entry::failed(1, 1) };
+    assert_eq!(ledger.report(&[many, none]).unwrap().new, 2);
+    assert_eq!(ledger.report(&[many]).unwrap().repeated, 1);
+    let kept = ledger.to_json();
+    let loaded = Ledger::from_json(&kept).unwrap();
+    assert_eq!(loaded.to_json(), kept);
+    let status = loaded.status().unwrap();
+    let search = &status.tasks[0];
+    assert_eq!((search.completions, search.gain, search.reported), (24, 610.5, 1));
+    // Expected completions are those of the reported spend.
+    let expected = 40.0 * (1.0 - (-33.0_f64 / 60.0).exp());
+    assert!((search.expected - expected).abs() < 1e-12, "{}", search.expected);
+    let delivery = search.delivery.unwrap();
+    assert_eq!((delivery.spent, delivery.allocated), (33.0, spend[0]));
+    assert_eq!(search.misfit, None);
+    let error = ledger.report(&[Entry { completions: 23, ..many }]).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "1 of the outcomes cannot be taken; the first: round 1, task search: completed 23 times \
+         with reward 610.5 at spend 33 now, but completed 24 times with reward 610.5 at spend 33 \
+         before"
+    );
+}
+
+#[test]
+fn impossible_counts_are_rejected() {
+    let mut ledger = Ledger::new(&counted(), Settings::default()).unwrap();
+    ledger.next(None, &[]).unwrap();
+    let entry = Entry { round: 1, task: 0, completions: 3, reward: Some(10.0), spend: None };
+    for (entry, expected) in [
+        (
+            Entry { reward: Some(150.5), ..entry },
+            "reward of search: must be between 0 and 3 times reward_max 50, not 150.5",
+        ),
+        (
+            Entry { reward: None, ..entry },
+            "task search completed, but its reward is missing: give its reward, or 0",
+        ),
+        (
+            Entry { spend: Some(-1.0), ..entry },
+            "spend of search: must be finite and not negative, not -1",
+        ),
+        (
+            Entry { completions: 10_000_000_000, ..entry },
+            "completions of search: must be at most 9000000000, not 10000000000",
+        ),
+    ] {
+        let error = ledger.report(&[entry]).unwrap_err().to_string();
+        assert_eq!(error, format!("1 of the outcomes cannot be taken; the first: {expected}"));
+    }
+    assert_eq!(ledger.status().unwrap().tasks[0].reported, 0);
+}
+
+/// Far too many or too few completions are noticed with counts, too.
+#[test]
+fn counts_that_disagree_with_the_curve_are_noticed() {
+    for (completions, is_misfit) in [(18, false), (0, true), (60, true)] {
+        let mut ledger = Ledger::new(&counted(), Settings::default()).unwrap();
+        ledger.next(None, &[]).unwrap();
+        let reward = Some(completions as f64);
+        let entry = Entry { round: 1, task: 0, completions, reward, spend: Some(36.0) };
+        ledger.report(&[entry]).unwrap();
+        let misfit = ledger.status().unwrap().tasks[0].misfit;
+        assert_eq!(misfit.is_some(), is_misfit, "{completions}: {misfit:?}");
     }
 }

@@ -29,37 +29,19 @@ pub struct RoundPlanner {
     pub(super) learner: Box<dyn Learner>,
     /// Whether the learner receives only the total reward of a round (bandit feedback).
     pub(super) sees_gains: bool,
+    /// Whether tasks may complete more than once in a round.
+    has_counts: bool,
     revises_weights: bool,
     pub(super) oracle: Oracle,
     options: Options,
     always_cold: bool,
     cancel: Option<Arc<AtomicBool>>,
     weights: Vec<f64>,
-    has_counts: bool,
-    /// The volumes, and the weights times the volumes; absent if all volumes are one.
-    volumes: Option<Volumes>,
     /// An allocation that the learner chose itself.
     pub(super) own: Allocation,
     /// The state of the guards, if there are any.
     pub(super) guard_state: Option<Box<GuardState>>,
     source: Source,
-}
-
-/// The volumes of the tasks, with the objective of the last round.
-#[derive(Debug)]
-struct Volumes {
-    volumes: Vec<f64>,
-    /// Weights times volumes.
-    objective: Vec<f64>,
-}
-
-impl Volumes {
-    fn scale(&mut self, weights: &[f64]) {
-        for ((scaled, weight), volume) in self.objective.iter_mut().zip(weights).zip(&self.volumes)
-        {
-            *scaled = weight * volume;
-        }
-    }
 }
 
 /// Where the last allocation is stored.
@@ -86,6 +68,7 @@ impl RoundPlanner {
             curves: problem.tasks().iter().map(|task| task.curve().clone()).collect(),
             bounds: problem.tasks().iter().map(|task| task.bounds()).collect(),
             sees_gains: choice.feedback() == Feedback::Bandit,
+            has_counts: problem.has_counts(),
             revises_weights: learner.revises_weights(),
             choice,
             learner,
@@ -94,10 +77,6 @@ impl RoundPlanner {
             always_cold,
             cancel: None,
             weights: vec![0.0; tasks],
-            has_counts: problem.has_counts(),
-            volumes: problem
-                .volumes()
-                .map(|volumes| Volumes { volumes, objective: vec![0.0; tasks] }),
             own: Allocation::empty(tasks),
             guard_state: None,
             source: Source::Learner,
@@ -355,14 +334,13 @@ impl RoundPlanner {
     /// Leaves the best allocation for the learner's weights in the oracle.
     #[inline(always)]
     fn maximise(&mut self, budget: f64, available: Option<&[bool]>) -> Result<(), AllocationError> {
-        if available.is_none() && !self.revises_weights && self.volumes.is_none() {
+        if available.is_none() && !self.revises_weights {
             return self.oracle.allocate(&self.weights, budget, &self.options).map(|_| ());
         }
         self.maximise_repeatedly(budget, available)
     }
 
-    /// [`RoundPlanner::maximise`] if tasks are unavailable or have volumes, or the learner may
-    /// reconsider.
+    /// [`RoundPlanner::maximise`] if tasks are unavailable or the learner may reconsider.
     fn maximise_repeatedly(
         &mut self,
         budget: f64,
@@ -379,8 +357,7 @@ impl RoundPlanner {
             for (weight, there) in self.weights.iter_mut().zip(available.unwrap_or_default()) {
                 *weight = if *there { *weight } else { 0.0 };
             }
-            let objective = objective(&mut self.volumes, &self.weights);
-            let allocation = self.oracle.allocate(objective, budget, &options)?;
+            let allocation = self.oracle.allocate(&self.weights, budget, &options)?;
             if !(self.revises_weights
                 && self.learner.revise_weights(&allocation.success, &mut self.weights))
             {
@@ -398,7 +375,7 @@ impl RoundPlanner {
         let Some(state) = &mut self.guard_state else { return Ok(()) };
         loop {
             let round = guards::Round {
-                weights: objective(&mut self.volumes, &self.weights),
+                weights: &self.weights,
                 budget,
                 available,
                 options: &self.options,
@@ -412,7 +389,7 @@ impl RoundPlanner {
             }
         }
         state.compute_costs(&guards::Round {
-            weights: objective(&mut self.volumes, &self.weights),
+            weights: &self.weights,
             budget,
             available,
             options: &self.options,
@@ -443,16 +420,5 @@ impl RoundPlanner {
         }
         own.unspent = (budget - own.spend.iter().sum::<f64>()).max(0.0);
         Ok(())
-    }
-}
-
-/// The weights of the tasks' success in the expected reward of a round.
-fn objective<'a>(volumes: &'a mut Option<Volumes>, weights: &'a [f64]) -> &'a [f64] {
-    match volumes {
-        None => weights,
-        Some(volumes) => {
-            volumes.scale(weights);
-            &volumes.objective
-        }
     }
 }

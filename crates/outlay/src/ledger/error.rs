@@ -53,6 +53,10 @@ impl fmt::Display for First<'_> {
     }
 }
 
+fn times(completions: u64) -> String {
+    if completions == 1 { String::new() } else { format!("{completions} times ") }
+}
+
 fn issued(last: u64) -> String {
     match last {
         0 => "no round has been yet".to_owned(),
@@ -94,13 +98,36 @@ pub enum EntryError {
         /// The learner.
         learner: LearnerSpec,
     },
+    /// The number of completions is too large.
+    #[error("completions of {task}: must be at most {most}, not {completions}")]
+    TooManyCompletions {
+        /// The task.
+        task: String,
+        /// The completions of the entry.
+        completions: u64,
+        /// The largest number: 1 for learners with full feedback.
+        most: u64,
+    },
+    /// The spend is negative or not finite.
+    #[error("spend of {task}: must be finite and not negative, not {spend}")]
+    SpendRange {
+        /// The task.
+        task: String,
+        /// The spend of the entry.
+        spend: f64,
+    },
     /// The reward is out of range.
-    #[error("reward of {task}: must be between 0 and reward_max {reward_max}, not {reward}")]
+    #[error(
+        "reward of {task}: must be between 0 and {}reward_max {reward_max}, not {reward}",
+        times(*.completions)
+    )]
     RewardRange {
         /// The task.
         task: String,
         /// The reward of the entry.
         reward: f64,
+        /// The completions of the entry, at least 1.
+        completions: u64,
         /// The largest reward.
         reward_max: f64,
     },
@@ -156,6 +183,9 @@ pub enum RecordError {
     /// A number of a round is out of range.
     #[error("round {0}: a number is out of range")]
     RoundRange(usize),
+    /// An outcome has both `completed` and `completions`, or neither.
+    #[error("tells: an outcome of round {0} needs either completed or completions")]
+    Completions(u64),
     /// An outcome names an unknown task.
     #[error("tells: no task is named {0}")]
     UnknownTask(String),

@@ -13,7 +13,7 @@
 //! let mut ledger = Ledger::new(&problem, Settings::default())?;
 //! let round = ledger.next(None, &[])?;
 //! assert_eq!((round.round, round.budget), (1, 100.0));
-//! let reported = ledger.report(&[Entry { round: 1, task: 0, completed: true, reward: Some(0.8) }])?;
+//! let reported = ledger.report(&[Entry::completed(1, 0, 0.8)])?;
 //! assert_eq!((reported.new, reported.repeated), (1, 0));
 //! let kept = ledger.to_json();
 //! assert_eq!(Ledger::from_json(&kept)?.to_json(), kept);
@@ -21,6 +21,7 @@
 //! ```
 
 mod curve_misfit;
+mod delivery;
 mod error;
 mod record;
 mod replay;
@@ -28,6 +29,7 @@ mod report;
 mod status;
 
 pub use curve_misfit::CurveMisfit;
+pub use delivery::Delivery;
 pub use error::{EntryError, InvalidEntry, LedgerError, RecordError};
 pub use report::{Entry, Reported};
 pub use status::{LedgerStatus, TaskStatus};
@@ -74,19 +76,29 @@ struct Round {
 /// The reported outcome of a task in a round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReportedOutcome {
-    /// Whether the task succeeded.
-    pub completed: bool,
-    /// Its reward, if the learner may observe it.
+    /// The number of completions; zero if the task failed.
+    pub completions: u64,
+    /// The sum of their rewards, if the learner may observe it.
     pub reward: Option<f64>,
+    /// The amount that was really spent, if it was reported.
+    pub spend: Option<f64>,
 }
 
 impl std::fmt::Display for ReportedOutcome {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (self.completed, self.reward) {
-            (true, Some(reward)) => write!(formatter, "completed with reward {reward}"),
-            (true, None) => formatter.write_str("completed"),
-            (false, Some(reward)) => write!(formatter, "failed, forgoing {reward}"),
-            (false, None) => formatter.write_str("failed"),
+        match self.completions {
+            0 => formatter.write_str("failed")?,
+            1 => formatter.write_str("completed")?,
+            many => write!(formatter, "completed {many} times")?,
+        }
+        match self.reward {
+            Some(reward) if self.completions > 0 => write!(formatter, " with reward {reward}")?,
+            Some(reward) => write!(formatter, ", forgoing {reward}")?,
+            None => {}
+        }
+        match self.spend {
+            Some(spend) => write!(formatter, " at spend {spend}"),
+            None => Ok(()),
         }
     }
 }

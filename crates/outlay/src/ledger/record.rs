@@ -49,9 +49,16 @@ struct ReportRecord {
 struct OutcomeRecord {
     round: u64,
     task: String,
-    completed: bool,
+    /// Present if the task completed at most once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    completed: Option<bool>,
+    /// Present otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    completions: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reward: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    spend: Option<f64>,
 }
 
 impl Ledger {
@@ -122,8 +129,10 @@ impl Ledger {
         let outcome = |entry: &Entry| OutcomeRecord {
             round: entry.round,
             task: self.problem.tasks()[entry.task].name().to_owned(),
-            completed: entry.completed,
+            completed: (entry.completions <= 1).then_some(entry.completions == 1),
+            completions: Some(entry.completions).filter(|completions| *completions > 1),
             reward: entry.reward,
+            spend: entry.spend,
         };
         ReportRecord { after: report.after, outcomes: report.entries.iter().map(outcome).collect() }
     }
@@ -151,10 +160,15 @@ impl Document {
             .map(|(position, task)| (task.name(), position))
             .collect();
         let entry = |outcome: &OutcomeRecord| {
-            let OutcomeRecord { round, completed, reward, .. } = *outcome;
+            let OutcomeRecord { round, completed, completions, reward, spend, .. } = *outcome;
+            let completions = match (completed, completions) {
+                (Some(completed), None) => u64::from(completed),
+                (None, Some(completions)) => completions,
+                _ => return Err(RecordError::Completions(round).into()),
+            };
             let task = positions.get(outcome.task.as_str()).copied();
             let task = task.ok_or_else(|| RecordError::UnknownTask(outcome.task.clone()))?;
-            Ok(Entry { round, task, completed, reward })
+            Ok(Entry { round, task, completions, reward, spend })
         };
         let report = |report: &ReportRecord| -> Result<Report, LedgerError> {
             Ok(Report {

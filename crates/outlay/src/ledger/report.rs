@@ -1,7 +1,7 @@
 //! Reports of outcomes: late, partial or repeated, but never contradictory.
 
 use super::{EntryError, InvalidEntry, Ledger, LedgerError, Report, ReportedOutcome};
-use crate::feedback::{Feedback, Outcome, Reward};
+use crate::feedback::{Completions, Feedback, Outcome, Reward};
 
 /// The outcome of one task in one round.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -10,11 +10,28 @@ pub struct Entry {
     pub round: u64,
     /// The task, counted from 0.
     pub task: usize,
-    /// Whether it succeeded.
-    pub completed: bool,
-    /// Its reward, in the unit of the problem's `reward_max`. For a failure it is the forgone
-    /// reward, which only learners with full feedback need; otherwise it must be absent or zero.
+    /// The number of completions; zero if it failed.
+    pub completions: u64,
+    /// The sum of their rewards, in the unit of the problem's `reward_max`. For a failure it is the
+    /// forgone reward, which only learners with full feedback need; otherwise it must be absent or
+    /// zero.
     pub reward: Option<f64>,
+    /// The amount that was really spent, if it is known. Expected completions are computed from it.
+    pub spend: Option<f64>,
+}
+
+impl Entry {
+    /// A task that completed once with this reward.
+    #[must_use]
+    pub fn completed(round: u64, task: usize, reward: f64) -> Self {
+        Self { round, task, completions: 1, reward: Some(reward), spend: None }
+    }
+
+    /// A task that failed.
+    #[must_use]
+    pub fn failed(round: u64, task: usize) -> Self {
+        Self { round, task, completions: 0, reward: None, spend: None }
+    }
 }
 
 /// The result of [`Ledger::report`].
@@ -66,8 +83,11 @@ impl Ledger {
         if !issued.has(task) {
             return Err(EntryError::LeftOut { task: name.to_owned(), round });
         }
+        if let Some(spend) = entry.spend.filter(|spend| !(*spend >= 0.0 && spend.is_finite())) {
+            return Err(EntryError::SpendRange { task: name.to_owned(), spend });
+        }
         let reward = self.shown_reward(entry, name)?;
-        let now = ReportedOutcome { completed: entry.completed, reward };
+        let now = ReportedOutcome { completions: entry.completions, reward, spend: entry.spend };
         match self.known(entry).filter(|before| *before != now) {
             Some(before) => {
                 Err(EntryError::Contradiction { round, task: name.to_owned(), now, before })
@@ -81,19 +101,27 @@ impl Ledger {
         let reward_max = self.problem.reward_max();
         let sees_all = self.feedback() == Feedback::Full;
         let task = || name.to_owned();
+        let completions = entry.completions;
+        if completions > Completions::MAX || (completions > 1 && sees_all) {
+            let most = if sees_all { 1 } else { Completions::MAX };
+            return Err(EntryError::TooManyCompletions { task: task(), completions, most });
+        }
         match entry.reward {
-            None if entry.completed => Err(EntryError::NoReward(task())),
+            None if completions > 0 => Err(EntryError::NoReward(task())),
             None if sees_all => {
                 let learner = self.settings.learner;
                 Err(EntryError::NoForgoneReward { task: task(), learner })
             }
-            Some(reward) if !(reward >= 0.0 && reward <= reward_max) => {
-                Err(EntryError::RewardRange { task: task(), reward, reward_max })
-            }
-            Some(reward) if !entry.completed && !sees_all && reward != 0.0 => {
+            Some(reward) if completions == 0 && !sees_all && reward != 0.0 => {
                 Err(EntryError::RewardOfFailure { task: task(), reward })
             }
-            reward => Ok(reward.filter(|_| entry.completed || sees_all)),
+            Some(reward)
+                if !(reward >= 0.0 && reward <= completions.max(1) as f64 * reward_max) =>
+            {
+                let completions = completions.max(1);
+                Err(EntryError::RewardRange { task: task(), reward, completions, reward_max })
+            }
+            reward => Ok(reward.filter(|_| completions > 0 || sees_all)),
         }
     }
 
@@ -117,12 +145,11 @@ impl Ledger {
             return self.learn_gains(entries);
         }
         for entry in entries {
-            let reward =
-                Reward::from_share(entry.reward.unwrap_or(0.0) / self.problem.reward_max());
-            let outcome = match (entry.completed, self.feedback()) {
-                (true, _) => Outcome::Done(reward),
-                (false, Feedback::Full) => Outcome::Forgone(reward),
-                (false, _) => Outcome::Failed,
+            let sum = entry.reward.unwrap_or(0.0) / self.problem.reward_max();
+            let outcome = match (entry.completions, self.feedback()) {
+                (0, Feedback::Full) => Outcome::Forgone(Reward::from_share(sum)),
+                (0, _) => Outcome::Failed,
+                (count, _) => Outcome::of(completions(count, sum)),
             };
             self.campaign.observe(entry.round, entry.task, outcome)?;
         }
@@ -139,12 +166,18 @@ impl Ledger {
                 continue;
             };
             let units = |known: &ReportedOutcome| {
-                Reward::from_share(known.reward.unwrap_or(0.0) / self.problem.reward_max()).units()
+                let sum = known.reward.unwrap_or(0.0) / self.problem.reward_max();
+                completions(known.completions, sum).reward_sum()
             };
-            let gain: u64 =
-                round.outcomes.iter().flatten().filter(|known| known.completed).map(units).sum();
+            let gain: u64 = round.outcomes.iter().flatten().map(units).sum();
             self.campaign.observe_gain(number, gain as f64 / Reward::UNITS as f64)?;
         }
         Ok(())
     }
+}
+
+/// Completions of a checked entry. The sum of rewards is in multiples of the largest one; a division
+/// may have rounded it up.
+fn completions(count: u64, reward_sum: f64) -> Completions {
+    Completions::from_share(count, reward_sum.min(count as f64)).unwrap_or_default()
 }

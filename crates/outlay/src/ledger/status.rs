@@ -2,7 +2,9 @@
 //! agree with the curves.
 
 use super::curve_misfit::tail_bound;
-use super::{CurveMisfit, IssuedRound, Ledger, LedgerError, Round};
+use super::delivery::Delivery;
+use super::{CurveMisfit, IssuedRound, Ledger, LedgerError, ReportedOutcome, Round};
+use crate::problem::{CompletionLaw, Task};
 
 /// The status of a ledger.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,13 +33,16 @@ pub struct TaskStatus {
     pub share: Option<f64>,
     /// The number of reported outcomes.
     pub reported: u64,
-    /// The number of successes among them.
+    /// The number of completions among them.
     pub completions: u64,
-    /// The number of successes that its curve predicts for the reported rounds.
+    /// The number of completions that its curve predicts for the reported rounds, at the spend that
+    /// was reported with the outcome or else at the allocated one.
     pub expected: f64,
-    /// The total reward of its successes.
+    /// How much of the allocated budget was spent, where spends were reported.
+    pub delivery: Option<Delivery>,
+    /// The total reward of its completions.
     pub gain: f64,
-    /// Mean reward of a success; absent before the first.
+    /// Mean reward of a completion; absent before the first.
     pub mean: Option<f64>,
     /// The learner's index of the task, which decides the next allocation. Absent if the learner
     /// has no indices.
@@ -93,17 +98,20 @@ impl Ledger {
         next: Option<f64>,
     ) -> TaskStatus {
         let spend = self.rounds.iter().map(|round| round.spend[task]).sum::<f64>() + 0.0;
-        let is_reported = |round: &&Round| round.outcomes[task].is_some();
-        let chances: Vec<f64> =
-            self.rounds.iter().filter(is_reported).map(|round| round.success[task]).collect();
-        let known = || self.rounds.iter().filter_map(|round| round.outcomes[task]);
-        let completions = known().filter(|known| known.completed).count() as u64;
+        let definition = &self.problem.tasks()[task];
+        let chances: Vec<f64> = self
+            .reported(task)
+            .map(|(round, known)| chance(definition, task, round, known))
+            .collect();
+        let completions = self.reported(task).map(|(_, known)| known.completions).sum::<u64>();
+        let is_gain = |(_, known): &(&Round, ReportedOutcome)| known.completions > 0;
         let gain =
-            known().filter(|known| known.completed).filter_map(|known| known.reward).sum::<f64>()
+            self.reported(task).filter(is_gain).filter_map(|(_, known)| known.reward).sum::<f64>()
                 + 0.0;
         let mean = (completions > 0).then(|| gain / completions as f64);
         // Two-sided, and corrected for the number of tasks.
-        let probability = 2.0 * tail_bound(&chances, completions);
+        let volume = definition.volume();
+        let probability = 2.0 * tail_bound(&chances, completions, self.completion_law(), volume);
         let is_misfit = probability * (self.problem.tasks().len() as f64) < CurveMisfit::LEVEL;
         TaskStatus {
             spend,
@@ -111,7 +119,12 @@ impl Ledger {
             reported: chances.len() as u64,
             completions,
             // An empty sum is -0.0.
-            expected: chances.iter().sum::<f64>() + 0.0,
+            expected: volume * chances.iter().sum::<f64>() + 0.0,
+            delivery: Delivery::new(
+                self.reported(task).filter_map(|(round, known)| {
+                    known.spend.map(|spent| (round.spend[task], spent))
+                }),
+            ),
             gain,
             mean,
             index,
@@ -120,4 +133,22 @@ impl Ledger {
             misfit: is_misfit.then_some(CurveMisfit { probability }),
         }
     }
+
+    /// The rounds in which the outcome of a task was reported, in their order.
+    fn reported(&self, task: usize) -> impl Iterator<Item = (&Round, ReportedOutcome)> {
+        self.rounds.iter().filter_map(move |round| Some((round, round.outcomes[task]?)))
+    }
+
+    /// The law of the number of completions.
+    fn completion_law(&self) -> CompletionLaw {
+        let law = self.problem.environment().completions;
+        let default =
+            if self.problem.has_counts() { CompletionLaw::Poisson } else { CompletionLaw::Single };
+        law.unwrap_or(default)
+    }
+}
+
+/// The probability of success of a task in a round, at the spend that was reported.
+fn chance(definition: &Task, task: usize, round: &Round, known: ReportedOutcome) -> f64 {
+    known.spend.map_or(round.success[task], |spend| definition.curve().success(spend))
 }

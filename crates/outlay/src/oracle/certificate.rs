@@ -3,7 +3,7 @@
 //! For every multiplier `p >= 0` the dual function
 //!
 //! ```text
-//! p * budget + sum over tasks of max over x of [value * F(x) - p * x]
+//! p * budget + sum over tasks of max over x of [value * volume * F(x) - p * x]
 //! ```
 //!
 //! is at least the value of every feasible allocation (weak duality): relaxing the budget at the
@@ -234,7 +234,7 @@ pub fn recheck(
         .iter()
         .zip(values)
         .zip(&allocation.spend)
-        .map(|((task, value), &spend)| value * task.curve().success(spend)));
+        .map(|((task, value), &spend)| value * task.volume() * task.curve().success(spend)));
     if !((value - allocation.value).abs() <= SUM_TOLERANCE * value.max(allocation.value)) {
         return Err(RecheckError::Value { claimed: allocation.value, actual: value });
     }
@@ -255,7 +255,8 @@ pub fn dual_bound(problem: &Problem, values: &[f64], budget: f64, price: f64) ->
     let terms = problem.tasks().iter().zip(values).zip(&bounds);
     let surplus = terms.map(|((task, &value), &bounds)| {
         let high = bounds.max.min(max_spend(bounds.min, residual));
-        best_surplus(task.curve(), value, price, Bounds { max: high, ..bounds }).0
+        let weight = value * task.volume();
+        best_surplus(task.curve(), weight, price, Bounds { max: high, ..bounds }).0
     });
     let total = sum(surplus.chain([price * residual]));
     let rounding = BOUND_ROUNDING + curve_rounding(problem.tasks().iter().map(Task::curve));

@@ -53,6 +53,7 @@ const MULTIPLIER_BISECTIONS: usize = 90;
 /// ```
 #[must_use]
 pub fn prove(problem: &Problem, values: &[f64], allocation: &Allocation, max_parts: u64) -> Proof {
+    let values = &problem.weights(values);
     let budget = allocation.budget;
     let mut whole = relaxed_bounds(problem);
     let residual = relaxed_residual(budget, &whole);

@@ -133,8 +133,8 @@ pub struct WarmStart {
 /// ```
 #[derive(Debug)]
 pub struct Oracle {
-    /// The tasks that were dropped because they have one possible spend, if there are any. All
-    /// other fields are about the other tasks.
+    /// The excluded tasks, which are dropped, and the volumes, if there are any. All other fields
+    /// are about the tasks that are kept, and know only weights.
     presolve: Option<Box<Presolve>>,
     prepared: PreparedProblem,
     relaxation: Relaxation,
@@ -264,7 +264,7 @@ impl Oracle {
         }
     }
 
-    /// The best allocation of `budget` if a success of task `k` has the value `values[k]`.
+    /// The best allocation of `budget` if a completion of task `k` has the value `values[k]`.
     ///
     /// # Errors
     /// If an input is out of range or the lower bounds exceed the budget.
@@ -283,7 +283,7 @@ impl Oracle {
         Ok(&self.allocation)
     }
 
-    /// Allocates to the tasks that are not excluded.
+    /// Allocates to the tasks that are not excluded, with weights instead of values.
     #[inline(never)]
     fn allocate_kept(
         &mut self,
@@ -307,8 +307,8 @@ impl Oracle {
         options: &Options,
     ) -> Result<(), AllocationError> {
         presolve.load(values)?;
-        if !self.allocate_quickly(&presolve.values, budget, options) {
-            self.allocate_by_search(&presolve.values, budget, options)?;
+        if !self.allocate_quickly(&presolve.weights, budget, options) {
+            self.allocate_by_search(&presolve.weights, budget, options)?;
         }
         presolve.expand(&self.allocation, values, budget, options);
         Ok(())

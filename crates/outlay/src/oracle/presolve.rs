@@ -5,6 +5,8 @@
 //! is added to the result. A fixed task (`min = max`) stays, because its spend may differ from the
 //! fixed one by the tolerance of feasibility.
 //!
+//! The solvers know weights only: the values of a call times the tasks' volumes.
+//!
 //! A task without value in a call gets its lower bound. If all tasks that have value in a call are
 //! step curves, [`StepsAlone`] lets the solver for step curves run on them.
 //!
@@ -25,30 +27,35 @@ use crate::curve::Curve;
 use crate::numeric::compensated::{Sum, sum};
 use crate::problem::{SharedTasks, Task};
 
-/// The excluded tasks, and the result with them.
+/// The excluded tasks and the volumes, and the result with them.
 #[derive(Debug)]
 pub(super) struct Presolve {
     kept: Vec<u32>,
     excluded: Vec<Excluded>,
-    /// The values of the kept tasks in a call.
-    pub(super) values: Vec<f64>,
+    /// The volumes of the kept tasks.
+    volumes: Vec<f64>,
+    /// The weights of the kept tasks in a call.
+    pub(super) weights: Vec<f64>,
     pub(super) allocation: Allocation,
 }
 
 #[derive(Debug)]
 struct Excluded {
     task: usize,
+    /// Its expected completions without spend.
+    completions: f64,
     success: f64,
     /// Whether it would gain from a spend.
     wants_more: bool,
 }
 
 impl Presolve {
-    /// None if no task is excluded, or all of them are.
+    /// None if every volume is 1 and no task is excluded. If all are excluded, all are kept.
     pub(super) fn new(tasks: &[Task]) -> Option<Self> {
-        let is_excluded = |task: &Task| task.bounds().max == 0.0;
+        let are_all_excluded = tasks.iter().all(|task| task.bounds().max == 0.0);
+        let is_excluded = |task: &Task| task.bounds().max == 0.0 && !are_all_excluded;
         let count = tasks.iter().filter(|task| is_excluded(task)).count();
-        if count == 0 || count == tasks.len() {
+        if count == 0 && tasks.iter().all(|task| task.volume() == 1.0) {
             return None;
         }
         let (mut kept, mut excluded) = (Vec::with_capacity(tasks.len() - count), Vec::new());
@@ -60,12 +67,14 @@ impl Presolve {
             let curve = task.curve();
             excluded.push(Excluded {
                 task: position,
+                completions: task.volume() * curve.success(0.0),
                 success: curve.success(0.0),
                 wants_more: curve.saturates_at() > 0.0 && curve.height() > 0.0,
             });
         }
         Some(Self {
-            values: vec![0.0; kept.len()],
+            volumes: kept.iter().map(|&task| tasks[task as usize].volume()).collect(),
+            weights: vec![0.0; kept.len()],
             allocation: Allocation::empty(tasks.len()),
             kept,
             excluded,
@@ -77,7 +86,7 @@ impl Presolve {
         self.kept.iter().map(|&task| tasks[task as usize].clone()).collect()
     }
 
-    /// Takes the values of the kept tasks.
+    /// Computes the weights of the kept tasks.
     pub(super) fn load(&mut self, values: &[f64]) -> Result<(), AllocationError> {
         let expected = self.allocation.spend.len();
         if values.len() != expected {
@@ -86,8 +95,9 @@ impl Presolve {
         if let Some(task) = values.iter().position(|value| !super::is_valid(value)) {
             return Err(AllocationError::BadValue { task, value: values[task] });
         }
-        for (value, &task) in self.values.iter_mut().zip(&self.kept) {
-            *value = values[task as usize];
+        for ((weight, volume), &task) in self.weights.iter_mut().zip(&self.volumes).zip(&self.kept)
+        {
+            *weight = values[task as usize] * volume;
         }
         Ok(())
     }
@@ -108,7 +118,7 @@ impl Presolve {
         let (mut value, mut wants_more) = (Sum::default(), false);
         for excluded in &self.excluded {
             all.success[excluded.task] = excluded.success;
-            value.add(values[excluded.task] * excluded.success);
+            value.add(values[excluded.task] * excluded.completions);
             wants_more |= excluded.wants_more && values[excluded.task] > 0.0;
         }
         let value = value.value();

@@ -96,6 +96,7 @@ fn recipient_of(
             continue;
         }
         let gain = values[position]
+            * task.volume()
             * (task.curve().success(raised) - task.curve().success(spend[position]));
         let helps = gain > 0.0 || leftover == Leftover::Spend;
         if helps && best.is_none_or(|(_, largest)| gain > largest) {

@@ -20,7 +20,8 @@ use crate::problem::Problem;
 /// Values that differ by this share are as good as each other.
 const EQUAL_VALUES: f64 = 1e-12;
 
-/// The expected reward of one round in which task `k` is given `spend[k]`.
+/// The expected reward of one round in which task `k` is given `spend[k]` and a completion of it
+/// has the value `values[k]`.
 #[must_use]
 pub fn value_of(problem: &Problem, values: &[f64], spend: &[f64]) -> f64 {
     sum(problem
@@ -28,5 +29,5 @@ pub fn value_of(problem: &Problem, values: &[f64], spend: &[f64]) -> f64 {
         .iter()
         .zip(values)
         .zip(spend)
-        .map(|((task, value), &spend)| value * task.curve().success(spend)))
+        .map(|((task, value), &spend)| value * task.volume() * task.curve().success(spend)))
 }

@@ -466,7 +466,8 @@ impl<'a> Units<'a> {
     }
 
     fn worth(&self, task: usize, count: i64) -> f64 {
-        self.values[task] * self.problem.tasks()[task].curve().success(self.unit.amount(count))
+        let (value, task) = (self.values[task], &self.problem.tasks()[task]);
+        value * task.volume() * task.curve().success(self.unit.amount(count))
     }
 
     /// The gain of one more unit for the task, if allowed.

@@ -64,7 +64,9 @@ pub struct TaskOutcome {
     pub share: f64,
     /// The probability of success.
     pub success: f64,
-    /// The value of a success times its probability.
+    /// The expected number of completions: the volume times the probability of success.
+    pub completions: f64,
+    /// The value of a completion times their expected number.
     pub expected_reward: f64,
     /// The expected reward per unit of additional spend; infinite where a curve starts vertically.
     pub marginal_return: f64,
@@ -86,10 +88,12 @@ pub fn outcomes(
     tasks
         .map(|((task, &value), &spend)| {
             let success = task.curve().success(spend);
+            let value = value * task.volume();
             TaskOutcome {
                 spend,
                 share: if budget > 0.0 { spend / budget } else { 0.0 },
                 success,
+                completions: task.volume() * success,
                 expected_reward: value * success,
                 // A worthless task gains nothing even from an infinite slope.
                 marginal_return: if value > 0.0 { value * task.curve().slope(spend) } else { 0.0 },

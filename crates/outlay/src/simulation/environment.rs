@@ -302,12 +302,10 @@ impl Environment {
     }
 }
 
-/// The weight of each task's success in the expected reward of a round, as
-/// [`Environment::weights`].
-pub(super) fn success_weights(problem: &Problem) -> Result<Vec<f64>, EnvironmentError> {
+/// The mean reward of each task's completions as a share of the largest reward.
+pub(super) fn mean_rewards(problem: &Problem) -> Result<Vec<f64>, EnvironmentError> {
     let reward_max = problem.reward_max();
-    let means: Vec<f64> = reward_laws(problem)?.iter().map(|law| law.mean() / reward_max).collect();
-    Ok(problem.weights(&means))
+    Ok(reward_laws(problem)?.iter().map(|law| law.mean() / reward_max).collect())
 }
 
 fn reward_laws(problem: &Problem) -> Result<Vec<RewardLaw>, EnvironmentError> {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use super::environment::success_weights;
+use super::environment::mean_rewards;
 use super::summary::summarise;
 use super::{ExperimentError, Play, Replication, Summary};
 use crate::feedback::Feedback;
@@ -108,7 +108,7 @@ impl Experiment {
                 return Err(ExperimentError::NoRounds);
             }
             let problem = case.source.problem(case.horizon, self.seed)?;
-            success_weights(&problem)?;
+            mean_rewards(&problem)?;
             for learner in &self.learners {
                 learner.build(&LearnerInputs {
                     problem: &problem,

@@ -213,7 +213,7 @@ impl<'a> Run<'a> {
             self.best.forget_other_means(&self.means);
             self.environment.weigh(&self.means, &mut self.weights);
         }
-        let optimum = self.best.value(&self.weights, budget, available, &mut self.oracle_gap)?;
+        let optimum = self.best.value(&self.means, budget, available, &mut self.oracle_gap)?;
         let allocation = self.campaign.allocate(budget, available)?.allocation;
         self.oracle_gap = self.oracle_gap.max(allocation.gap());
         let mut success = &allocation.success;

@@ -3,12 +3,13 @@
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-use super::environment::success_weights;
+use super::environment::mean_rewards;
 use super::{Case, Experiment, ExperimentError, Replication, trace_rounds};
 use crate::feedback::Feedback;
 use crate::learner::{LearnerChoice, LearnerSpec, even_split};
 use crate::numeric::compensated::sum;
 use crate::oracle::{Options, Oracle};
+use crate::plan::value_of;
 use crate::problem::{Bounds, Problem};
 use crate::theory::{kl_ucb_plus_bound, worst_case_bound};
 
@@ -179,9 +180,9 @@ pub(super) fn summarise(
     results: &[Vec<Replication>],
 ) -> Result<Summary, ExperimentError> {
     let problem = case.source.problem(case.horizon, experiment.seed)?;
-    let weights = success_weights(&problem)?;
+    let means = mean_rewards(&problem)?;
     let mut oracle = Oracle::new(&problem);
-    let best = oracle.allocate(&weights, problem.budget(), &Options::default())?;
+    let best = oracle.allocate(&means, problem.budget(), &Options::default())?;
     let mean_optimum = results.iter().flatten().map(|replication| replication.optimum);
     let count = results.iter().map(Vec::len).sum::<usize>();
     let optimum = Optimum {
@@ -195,13 +196,9 @@ pub(super) fn summarise(
         gap: best.gap(),
     };
     let uniform_regret_per_round =
-        (best.value - even_value(&problem, &weights)) * problem.reward_max();
+        (best.value - even_value(&problem, &means)) * problem.reward_max();
     let most_mass = oracle
-        .allocate(
-            &problem.weights(&vec![1.0; problem.tasks().len()]),
-            problem.budget(),
-            &Options::default(),
-        )?
+        .allocate(&vec![1.0; problem.tasks().len()], problem.budget(), &Options::default())?
         .upper_bound;
     let about = About { case, problem: &problem, most_mass, rounds: trace_rounds(case.horizon) };
     let learners = experiment.learners.iter().zip(results);
@@ -223,16 +220,11 @@ pub(super) fn summarise(
 }
 
 /// Expected reward of the even split, as a multiple of the largest reward.
-fn even_value(problem: &Problem, weights: &[f64]) -> f64 {
+fn even_value(problem: &Problem, means: &[f64]) -> f64 {
     let bounds: Vec<Bounds> = problem.tasks().iter().map(|task| task.bounds()).collect();
     let mut spend = vec![0.0; bounds.len()];
     even_split(&bounds, problem.budget(), None, &mut spend);
-    sum(problem
-        .tasks()
-        .iter()
-        .zip(weights)
-        .zip(&spend)
-        .map(|((task, weight), &spend)| weight * task.curve().success(spend)))
+    value_of(problem, means, &spend)
 }
 
 /// The data that the summaries of a case share.

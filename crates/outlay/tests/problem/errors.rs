@@ -283,7 +283,7 @@ fn task_fields() {
         ),
         (
             "half_at = 3",
-            "task[0]: unknown key `half_at`: expected one of `name`, `value`, `min`, `max`, `fixed`, `exclude`, `at_least`, `current`, \
+            "task[0]: unknown key `half_at`: expected one of `name`, `value`, `volume`, `min`, `max`, `fixed`, `exclude`, `at_least`, `current`, \
              `curve`, `reward`",
         ),
     ]);

@@ -234,24 +234,24 @@ fn a_function_cannot_be_written() {
 
 /// The same tasks as in `EVERYTHING`, but for the lists' separators, and for prices from a file.
 const TABLE: &str = "\u{feff}name,family,exponent,scale,full_at,half_at,curve.steepness,mid,width,at,success,spend,samples,ceiling,floor,\
-value,min,max,fixed,exclude,at_least,current,reward.law,reward.mean,reward.concentration,reward.low,reward.high,reward.samples
-power,power,0.5,,,,,,,,,,,,,0.6,,,,,,,,,,,,
-power with a scale,power,1,30.5,,,,,,,,,,,,7,,,,,,,,,,,,
-,saturating,,,300,,,,,,,,,0.9,0.1,,,,,,,80,,,,,,
-exponential,exponential,,1e-3,,,,,,,,,,,,,,,,,,,bernoulli,0.6,,,,
-hill,hill,,,,120,2.5,,,,,,,,,,,,,,,,beta,2.5,,,,
-\"logistic\",logistic,,,,,, 50 ,7,,,,,,,,,,,,,,beta,1,3,,,
-threshold,threshold,,,,,,,,0.1,,,,,,,,,,,,,constant,0.3333333333333333,,,,
-steps,steps,,,,,,,,1;2.5,0.25;1,,,,,,,,,,,,uniform,,,0,2.5,
+value,min,max,fixed,exclude,at_least,current,reward.law,reward.mean,reward.concentration,reward.low,reward.high,reward.samples,volume
+power,power,0.5,,,,,,,,,,,,,0.6,,,,,,,,,,,,,
+power with a scale,power,1,30.5,,,,,,,,,,,,7,,,,,,,,,,,,,24.5
+,saturating,,,300,,,,,,,,,0.9,0.1,,,,,,,80,,,,,,,
+exponential,exponential,,1e-3,,,,,,,,,,,,,,,,,,,bernoulli,0.6,,,,,
+hill,hill,,,,120,2.5,,,,,,,,,,,,,,,,beta,2.5,,,,,
+\"logistic\",logistic,,,,,, 50 ,7,,,,,,,,,,,,,,beta,1,3,,,,
+threshold,threshold,,,,,,,,0.1,,,,,,,,,,,,,constant,0.3333333333333333,,,,,
+steps,steps,,,,,,,,1;2.5,0.25;1,,,,,,,,,,,,uniform,,,0,2.5,,
 
-piecewise,piecewise,,,,,,,,,0;0.5;0.6,0;10;20,,,,,10,100,,,,,,,,,,
-empirical,empirical,,,,,,,,,,,3; 1;2 ;2,,,,,,,,,,empirical,,,,,1;0.5
-fixed,saturating,,,1,,,,,,,,,,,,,,25.25,,,,,,,,,
-excluded,saturating,,,1,,,,,,,,,,,,,3,,true,,,,,,,,
-,,,,,,,,,,,,,,,,,,,,,,,,,,,
-all or nothing,saturating,,,1,,,,,,,,,,,,,60,,,50,,,,,,,
-at least and min,saturating,,,1,,,,,,,,,,,,10,,,,50,,,,,,,
-min and at least,saturating,,,1,,,,,,,,,,,,10,,,FALSE,5,,,,,,,
+piecewise,piecewise,,,,,,,,,0;0.5;0.6,0;10;20,,,,,10,100,,,,,,,,,,,
+empirical,empirical,,,,,,,,,,,3; 1;2 ;2,,,,,,,,,,empirical,,,,,1;0.5,
+fixed,saturating,,,1,,,,,,,,,,,,,,25.25,,,,,,,,,,
+excluded,saturating,,,1,,,,,,,,,,,,,3,,true,,,,,,,,,
+,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+all or nothing,saturating,,,1,,,,,,,,,,,,,60,,,50,,,,,,,,
+at least and min,saturating,,,1,,,,,,,,,,,,10,,,,50,,,,,,,,
+min and at least,saturating,,,1,,,,,,,,,,,,10,,,FALSE,5,,,,,,,,
 ";
 
 #[test]
