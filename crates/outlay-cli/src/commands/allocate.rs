@@ -137,6 +137,7 @@ struct Row<'a> {
     spend: f64,
     share: f64,
     success: f64,
+    expected_completions: f64,
     expected_reward: f64,
     /// Infinite where a curve starts vertically, which JSON writes as null.
     #[serde(serialize_with = "without_underflow")]
@@ -151,6 +152,7 @@ impl Answer {
             spend: outcome.spend,
             share: outcome.share,
             success: outcome.success,
+            expected_completions: outcome.completions,
             expected_reward: outcome.expected_reward,
             marginal_return: outcome.marginal_return,
             bound: outcome.bound.map(outlay::plan::BindingBound::as_str),
@@ -216,12 +218,14 @@ impl Answer {
             ("spend", Right),
             ("share", Right),
             ("success", Right),
+            ("completions", Right),
             ("expected reward", Right),
             ("marginal return", Right),
             ("bound", Left),
         ]);
         let (shown, hidden) =
             most_important(self.outcomes.len(), |position| self.outcomes[position].spend);
+        let has_counts = self.problem.has_counts();
         for &position in &shown {
             let (task, outcome) = (&self.problem.tasks()[position], &self.outcomes[position]);
             table.row(vec![
@@ -230,6 +234,7 @@ impl Answer {
                 precision.amount(outcome.spend),
                 percent(outcome.share),
                 percent(outcome.success),
+                if has_counts { figure(outcome.completions) } else { String::new() },
                 figure(outcome.expected_reward),
                 figure(outcome.marginal_return),
                 outcome.bound.map(|bound| bound.as_str().replace('_', " ")).unwrap_or_default(),
@@ -243,6 +248,11 @@ impl Answer {
             precision.amount(spent),
             percent(self.outcomes.iter().map(|outcome| outcome.share).sum()),
             String::new(),
+            if has_counts {
+                figure(self.outcomes.iter().map(|outcome| outcome.completions).sum())
+            } else {
+                String::new()
+            },
             figure(self.allocation.value),
             String::new(),
             String::new(),

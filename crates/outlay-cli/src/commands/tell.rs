@@ -11,7 +11,8 @@ use crate::input::task_names::TaskNames;
 use crate::output::{CommandOutput, Format, csv, json};
 use outlay_report::number::counted;
 
-const EXPECTED_COLUMNS: &str = "outcomes have the columns round, task, completed and reward";
+const EXPECTED_COLUMNS: &str = "outcomes have the columns round, task, completed (or completions), \
+     reward and, if known, spend";
 
 pub(crate) fn run(arguments: &TellArgs) -> Result<CommandOutput, Failure> {
     // Read before locking the state, because standard input can be slow.
@@ -88,8 +89,50 @@ struct Outcomes {
 struct Columns {
     round: usize,
     task: usize,
-    completed: usize,
+    completions: CompletionColumn,
     reward: Option<usize>,
+    spend: Option<usize>,
+}
+
+/// The column with the completions.
+enum CompletionColumn {
+    /// `completed`: 0 or 1.
+    Flag(usize),
+    /// `completions`: their number.
+    Count(usize),
+}
+
+impl CompletionColumn {
+    fn of(rows: &CsvTable<'_>) -> Result<Self, Failure> {
+        match (rows.optional("completions"), rows.optional("completed")) {
+            (Some(column), None) => Ok(Self::Count(column)),
+            (None, Some(column)) => Ok(Self::Flag(column)),
+            (Some(_), Some(_)) => Err(Failure(
+                "the file has both completed and completions: delete one of the columns".to_owned(),
+            )),
+            (None, None) => rows.column("completed", EXPECTED_COLUMNS).map(Self::Flag),
+        }
+    }
+
+    fn position(&self) -> usize {
+        match *self {
+            Self::Flag(column) | Self::Count(column) => column,
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Flag(_) => "completed",
+            Self::Count(_) => "completions",
+        }
+    }
+
+    fn read(&self, row: &CsvRow<'_>) -> Result<u64, String> {
+        match *self {
+            Self::Flag(column) => row.flag(column, self.name()).map(u64::from),
+            Self::Count(column) => row.whole(column, self.name(), 0),
+        }
+    }
 }
 
 fn read(ledger: &Ledger, file: &CsvFile, form: CsvForm<'_>) -> Result<Outcomes, Failure> {
@@ -97,8 +140,9 @@ fn read(ledger: &Ledger, file: &CsvFile, form: CsvForm<'_>) -> Result<Outcomes, 
     let columns = Columns {
         round: rows.column("round", EXPECTED_COLUMNS)?,
         task: rows.column("task", EXPECTED_COLUMNS)?,
-        completed: rows.column("completed", EXPECTED_COLUMNS)?,
+        completions: CompletionColumn::of(&rows)?,
         reward: rows.optional("reward"),
+        spend: rows.optional("spend"),
     };
     let mut names = TaskNames::new(ledger.problem());
     let mut outcomes =
@@ -117,17 +161,20 @@ fn read(ledger: &Ledger, file: &CsvFile, form: CsvForm<'_>) -> Result<Outcomes, 
     Ok(outcomes)
 }
 
-/// The entry of a row; none if its `completed` is still empty.
+/// The entry of a row; none if its completions are still empty.
 fn entry(row: &CsvRow<'_>, columns: &Columns, task: usize) -> Result<Option<Entry>, String> {
     let round = row.count(columns.round, "round")?;
-    let reward = columns.reward.filter(|column| !row.text(*column).is_empty());
-    let reward = reward.map(|column| row.amount(column, "reward")).transpose()?;
-    if row.text(columns.completed).is_empty() {
-        return if reward.is_none() {
-            Ok(None)
-        } else {
-            Err("reward is given, but completed is empty".to_owned())
+    let amount = |column: Option<usize>, name| {
+        let column = column.filter(|column| !row.text(*column).is_empty());
+        column.map(|column| row.amount(column, name)).transpose()
+    };
+    let (reward, spend) = (amount(columns.reward, "reward")?, amount(columns.spend, "spend")?);
+    if row.text(columns.completions.position()).is_empty() {
+        let name = columns.completions.name();
+        return match reward {
+            None => Ok(None),
+            Some(_) => Err(format!("reward is given, but {name} is empty")),
         };
     }
-    Ok(Some(Entry { round, task, completed: row.flag(columns.completed, "completed")?, reward }))
+    Ok(Some(Entry { round, task, completions: columns.completions.read(row)?, reward, spend }))
 }

@@ -65,8 +65,9 @@ impl Rates {
             .chain([min, max, at_least]);
         let others: Vec<f64> =
             others.filter(|&other| is_allowed(other) && is_apart(other)).collect();
-        let rate =
-            |other: f64| task.value * (task.curve.success(other) - success) / (other - spend);
+        let rate = |other: f64| {
+            task.value * task.volume * (task.curve.success(other) - success) / (other - spend)
+        };
         Self {
             more: others
                 .iter()

@@ -58,6 +58,8 @@ pub struct TaskView<'problem> {
     pub bounds: Bounds,
     /// Value of a success in the split: known, or a learner's index.
     pub value: f64,
+    /// Expected number of completions at success 1.
+    pub volume: f64,
     /// Previous spend, if known.
     pub before: Option<f64>,
     /// Spend and expected outcome.
@@ -94,6 +96,7 @@ impl<'problem> TaskView<'problem> {
                 curve: task.curve(),
                 bounds: task.bounds(),
                 value,
+                volume: task.volume(),
                 before,
                 outcome: outcome.clone(),
                 learned: None,
@@ -108,7 +111,7 @@ impl<'problem> TaskView<'problem> {
 
     /// Expected reward of the previous spend.
     fn reward_before(&self) -> Option<f64> {
-        self.before.map(|before| self.value * self.curve.success(before))
+        self.before.map(|before| self.value * self.volume * self.curve.success(before))
     }
 }
 

@@ -4,6 +4,8 @@
 //! of a single completion, which no tried task exceeds. Untried tasks thus come first, as in the
 //! original, except for ties with a task whose only reward was the largest.
 //!
+//! With volumes, `t` is the round times the largest volume.
+//!
 //! Guarantee: O(log T) on semi-bandits, that is on M-sets (equal thresholds); none is known for
 //! other curves.
 
@@ -16,6 +18,8 @@ use crate::numeric::exp_log::ln;
 #[derive(Debug, Clone)]
 pub(super) struct Cucb {
     widths: Widths,
+    /// The largest volume, rounded up.
+    volume: u64,
     /// 1 before the first completion.
     means: Vec<f64>,
     /// `1 / sqrt(N)`; 1 before the first completion.
@@ -23,11 +27,10 @@ pub(super) struct Cucb {
 }
 
 impl Cucb {
-    pub(super) fn learner(tasks: usize) -> Box<dyn Learner> {
-        Box::new(IndexPolicy::new(
-            tasks,
-            Self { widths: Widths::new(), means: vec![1.0; tasks], narrowings: vec![1.0; tasks] },
-        ))
+    pub(super) fn learner(tasks: usize, volume: u64) -> Box<dyn Learner> {
+        let (widths, ones) = (Widths::new(), vec![1.0; tasks]);
+        let index = Self { widths, volume, means: ones.clone(), narrowings: ones };
+        Box::new(IndexPolicy::new(tasks, index))
     }
 }
 
@@ -40,7 +43,7 @@ impl Index for Cucb {
     }
 
     fn indices(&mut self, round: u64, _: &Counts, indices: &mut [f64]) {
-        let width = self.widths.of(round);
+        let width = self.widths.of(round.saturating_mul(self.volume));
         for ((index, mean), narrowing) in indices.iter_mut().zip(&self.means).zip(&self.narrowings)
         {
             *index = mean + width * narrowing;

@@ -2,7 +2,8 @@
 //! 2019) in the allocation rule of the paper.
 //!
 //! Index in round `t`: the largest `q` with `N kl(m, q) <= c log⁺(t/N)`, `c = 1.1`; 1 before the
-//! first completion. No horizon.
+//! first completion. No horizon. For a task with volume `V` it is `log⁺(V t/N)`: `V t` is the
+//! expected number of completions if every round had success 1.
 //!
 //! Guarantee: `11.6 K√T + K` for any curves and every `T` at once (exact oracle, `c = 1.1`), O(log
 //! T) under strong diminishing returns. The proofs are ours and not peer reviewed:
@@ -25,17 +26,27 @@ pub(super) struct KlUcbPlus {
     means: Vec<f64>,
     /// `1 / N`; zero before the first completion, when the mean is set to 1.
     shares: Vec<f64>,
+    volumes: Vec<f64>,
+    /// `V / N`.
+    ratios: Vec<f64>,
     levels: Vec<f64>,
 }
 
 impl KlUcbPlus {
-    pub(super) fn learner(places: usize, factor: f64) -> Box<dyn Learner> {
-        Box::new(IndexPolicy::new(places, Self::new(places, factor)))
+    pub(super) fn learner(volumes: Vec<f64>, factor: f64) -> Box<dyn Learner> {
+        Box::new(IndexPolicy::new(volumes.len(), Self::new(volumes, factor)))
     }
 
-    fn new(places: usize, factor: f64) -> Self {
-        let zeros = vec![0.0; places];
-        Self { factor, means: zeros.clone(), shares: zeros.clone(), levels: zeros }
+    fn new(volumes: Vec<f64>, factor: f64) -> Self {
+        let zeros = vec![0.0; volumes.len()];
+        Self {
+            factor,
+            means: zeros.clone(),
+            shares: zeros.clone(),
+            volumes,
+            ratios: zeros.clone(),
+            levels: zeros,
+        }
     }
 }
 
@@ -45,6 +56,7 @@ impl Index for KlUcbPlus {
         // A mean of 1 has the index 1 at every level.
         (self.means[task], self.shares[task]) =
             if completions > 0.0 { (counts.mean(task), 1.0 / completions) } else { (1.0, 0.0) };
+        self.ratios[task] = self.volumes[task] * self.shares[task];
     }
 
     fn indices(&mut self, round: u64, _: &Counts, indices: &mut [f64]) {
@@ -52,17 +64,19 @@ impl Index for KlUcbPlus {
             factor: self.factor,
             round: round as f64,
             shares: &self.shares,
+            ratios: &self.ratios,
             levels: &mut self.levels,
         });
         kl::upper_all(&self.means, &self.levels, indices);
     }
 }
 
-/// `c max(0, log(t / N)) / N` for all tasks.
+/// `c max(0, log(V t / N)) / N` for all tasks.
 struct Levels<'a> {
     factor: f64,
     round: f64,
     shares: &'a [f64],
+    ratios: &'a [f64],
     levels: &'a mut [f64],
 }
 
@@ -71,9 +85,9 @@ impl Loop for Levels<'_> {
 
     #[inline(always)]
     fn run(self) {
-        for (level, &share) in self.levels.iter_mut().zip(self.shares) {
+        for ((level, &share), &ratio) in self.levels.iter_mut().zip(self.shares).zip(self.ratios) {
             // At share 0 the logarithm is -∞ or NaN, and its maximum with 0 is 0.
-            *level = self.factor * share * ln(self.round * share).max(0.0);
+            *level = self.factor * share * ln(self.round * ratio).max(0.0);
         }
     }
 }

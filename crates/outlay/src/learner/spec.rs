@@ -19,6 +19,7 @@ use super::uniform::Uniform;
 use super::{Learner, LearnerError, LearnerInputs, full};
 use crate::feedback::Feedback;
 use crate::parameters::{NameWithParameters, ParameterError};
+use crate::problem::Task;
 use crate::text::one_line;
 
 /// Facts about a learner that help to choose it.
@@ -297,12 +298,16 @@ impl LearnerSpec {
         let horizon = known.or((!entry.needs_horizon).then_some(1)).filter(|horizon| *horizon > 0);
         let horizon = horizon.ok_or(LearnerError::NoHorizon(*self))?;
         let tasks = problem.tasks().len();
+        let volumes: Vec<f64> = problem.tasks().iter().map(Task::volume).collect();
+        // Confidence bounds hold for every number of completions that the horizon allows on average.
+        let largest = volumes.iter().fold(1.0, |largest, volume| volume.max(largest)).ceil() as u64;
+        let completions = horizon.saturating_mul(largest);
         Ok(match *self {
-            Self::Algorithm1 => Algorithm1::learner(tasks, horizon),
-            Self::KlUcbPlus { c } => KlUcbPlus::learner(tasks, c),
-            Self::KlUcbMixture => KlUcbMixture::learner(tasks, horizon),
-            Self::Hoeffding => Hoeffding::learner(tasks, horizon),
-            Self::KlUcb => KlUcb::learner(tasks),
+            Self::Algorithm1 => Algorithm1::learner(tasks, completions),
+            Self::KlUcbPlus { c } => KlUcbPlus::learner(volumes, c),
+            Self::KlUcbMixture => KlUcbMixture::learner(tasks, completions),
+            Self::Hoeffding => Hoeffding::learner(tasks, completions),
+            Self::KlUcb => KlUcb::learner(&volumes),
             Self::Thompson => Thompson::learner(tasks, seed),
             Self::Greedy => Greedy::learner(tasks),
             Self::EpsilonGreedy { epsilon } => EpsilonGreedy::learner(tasks, epsilon, seed),
@@ -312,7 +317,7 @@ impl LearnerSpec {
             ),
             Self::Uniform => Uniform::learner(problem),
             Self::Full => full::learner(tasks, horizon),
-            Self::Cucb => Cucb::learner(tasks),
+            Self::Cucb => Cucb::learner(tasks, largest),
             Self::Oful => Oful::learner(tasks, horizon),
             Self::GridUcb { units } => GridUcb::learner(problem, units)?,
             Self::Lattimore => Lattimore::learner(problem, horizon),

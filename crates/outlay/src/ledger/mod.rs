@@ -84,6 +84,15 @@ pub struct ReportedOutcome {
     pub spend: Option<f64>,
 }
 
+impl ReportedOutcome {
+    /// Whether two reports are the same. Earlier versions did not record spends, so a spend that
+    /// only one of them has does not matter.
+    fn agrees(&self, other: &Self) -> bool {
+        let is_same_spend = self.spend.zip(other.spend).is_none_or(|(one, other)| one == other);
+        self.completions == other.completions && self.reward == other.reward && is_same_spend
+    }
+}
+
 impl std::fmt::Display for ReportedOutcome {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.completions {

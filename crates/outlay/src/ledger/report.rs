@@ -54,7 +54,7 @@ impl Ledger {
         for (position, entry) in entries.iter().enumerate() {
             match self.check(entry) {
                 Err(reason) => refused.push(InvalidEntry { position, reason }),
-                Ok(known) if self.known(entry) == Some(known) => {}
+                Ok(known) if self.known(entry).is_some_and(|before| before.agrees(&known)) => {}
                 // Recorded at once, so that later entries of the same call are compared with it.
                 Ok(known) => {
                     self.put(entry, Some(known));
@@ -88,7 +88,7 @@ impl Ledger {
         }
         let reward = self.shown_reward(entry, name)?;
         let now = ReportedOutcome { completions: entry.completions, reward, spend: entry.spend };
-        match self.known(entry).filter(|before| *before != now) {
+        match self.known(entry).filter(|before| !before.agrees(&now)) {
             Some(before) => {
                 Err(EntryError::Contradiction { round, task: name.to_owned(), now, before })
             }

@@ -22,8 +22,8 @@ pub struct FluidPoint {
 const STEP: f64 = 0.01;
 
 /// The regret of the fluid model of a learner up to `horizon`, with about a hundred points per
-/// decade. `None` for learners without a fluid form: randomised ones, `explore-then-commit` and
-/// those with bandit feedback.
+/// decade. `None` for learners without a fluid form (randomised ones, `explore-then-commit` and
+/// those with bandit feedback) and for tasks that may complete more than once.
 ///
 /// # Errors
 /// If the problem cannot be simulated.
@@ -32,6 +32,9 @@ pub fn fluid(
     learner: &LearnerSpec,
     horizon: f64,
 ) -> Result<Option<Vec<FluidPoint>>, ExperimentError> {
+    if problem.has_counts() {
+        return Ok(None);
+    }
     let environment = Environment::new(problem, 0)?;
     let means = environment.means();
     let tasks = means.len();

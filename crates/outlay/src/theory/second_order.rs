@@ -16,8 +16,8 @@ use crate::simulation::ExperimentError;
 const STEP: f64 = 1e-3;
 
 /// The regret that `kl-ucb-plus` with factor `c` adds per decade of rounds, in the problem's unit
-/// of reward, in the limit of many rounds. It applies only under diminishing returns, and if the
-/// best split funds every task.
+/// of reward, in the limit of many rounds. It applies only under diminishing returns, if the best
+/// split funds every task and if tasks complete at most once in a round.
 ///
 /// # Errors
 /// If the problem cannot be simulated.

@@ -65,6 +65,10 @@ struct Row<'a> {
     told: u64,
     completed: u64,
     expected: f64,
+    /// Reported spend as a share of the allocated one, where spends were reported.
+    delivered: Option<f64>,
+    /// A `max` to consider, because the task does not spend its allocation.
+    proposed_max: Option<f64>,
     gain: f64,
     mean: Option<f64>,
     bonus: Option<f64>,
@@ -101,6 +105,8 @@ fn rows<'a>(ledger: &'a Ledger, standing: &LedgerStatus) -> Vec<Row<'a>> {
             told: standing.reported,
             completed: standing.completions,
             expected: standing.expected,
+            delivered: standing.delivery.and_then(|delivery| delivery.share()),
+            proposed_max: standing.delivery.and_then(|delivery| delivery.proposed_max),
             gain: standing.gain,
             mean: standing.mean,
             bonus: standing.bonus,
@@ -121,6 +127,7 @@ fn table(ledger: &Ledger, standing: &LedgerStatus) -> String {
         ("reported", Right),
         ("completed", Right),
         ("expected", Right),
+        ("delivered", Right),
         ("mean", Right),
         ("bonus", Right),
         ("next", Right),
@@ -135,6 +142,7 @@ fn table(ledger: &Ledger, standing: &LedgerStatus) -> String {
             task.reported.to_string(),
             task.completions.to_string(),
             format!("{:.1}", task.expected),
+            task.delivery.and_then(|delivery| delivery.share()).map(percent).unwrap_or_default(),
             task.mean.map(figure).unwrap_or_default(),
             task.bonus.map(figure).unwrap_or_default(),
             task.next.map(|next| precision.amount(next)).unwrap_or_default(),
@@ -148,6 +156,7 @@ fn table(ledger: &Ledger, standing: &LedgerStatus) -> String {
         format!("{}", sum(|task| task.reported as f64)),
         format!("{}", sum(|task| task.completions as f64)),
         format!("{:.1}", sum(|task| task.expected)),
+        String::new(),
         String::new(),
         String::new(),
         standing
@@ -191,25 +200,43 @@ fn summary(ledger: &Ledger, standing: &LedgerStatus) -> Vec<String> {
     lines
 }
 
-/// Warnings about completions that contradict the curves.
+/// Warnings about completions that contradict the curves, and about tasks that do not spend their
+/// allocation.
 fn warnings(ledger: &Ledger, standing: &LedgerStatus) -> Vec<String> {
     let tasks = ledger.problem().tasks().iter().zip(&standing.tasks);
-    tasks
-        .filter_map(|(task, standing)| {
-            let probability = standing.misfit?.probability;
-            let probability = if probability > 0.0 {
-                format!("probability at most {probability:.0e}")
-            } else {
-                "impossible".to_owned()
-            };
-            Some(format!(
-                "(!) {}: {} of {} completed, but its curve predicts {:.1} ({probability} if the curve \
-                 is correct): check the reported outcomes, or fit the curve again",
-                task.name(),
-                standing.completions,
-                standing.reported,
-                standing.expected
-            ))
-        })
-        .collect()
+    let has_counts = ledger.problem().has_counts();
+    let misfits =
+        tasks.clone().filter_map(|(task, status)| misfit(task.name(), status, has_counts));
+    let limited = tasks.filter_map(|(task, status)| limited(task.name(), status));
+    misfits.chain(limited).collect()
+}
+
+fn misfit(task: &str, status: &TaskStatus, has_counts: bool) -> Option<String> {
+    let probability = status.misfit?.probability;
+    let probability = if probability > 0.0 {
+        format!("probability at most {probability:.0e}")
+    } else {
+        "impossible".to_owned()
+    };
+    let (completions, reported, expected) = (status.completions, status.reported, status.expected);
+    let seen = if has_counts {
+        let rounds = counted(reported as usize, "round");
+        format!("{completions} completions in {rounds}, but its curve predicts {expected:.1}")
+    } else {
+        format!("{completions} of {reported} completed, but its curve predicts {expected:.1}")
+    };
+    Some(format!(
+        "(!) {task}: {seen} ({probability} if the curve is correct): check the reported outcomes, \
+         or fit the curve again"
+    ))
+}
+
+fn limited(task: &str, status: &TaskStatus) -> Option<String> {
+    let delivery = status.delivery?;
+    let max = delivery.proposed_max?;
+    let share = percent(delivery.share()?);
+    Some(format!(
+        "(!) {task}: spent only {share} of its allocation; consider max = {max}, the most it spent \
+         in the last 10 reported rounds"
+    ))
 }
