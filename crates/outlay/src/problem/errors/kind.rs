@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::value::{ExpectedType, FoundValue};
 use crate::curve::{CurveErrorKind, NumberRange};
-use crate::table::{NumberError, TableError};
 use crate::problem::CompletionLaw;
+use crate::table::{NumberError, TableError};
 use crate::text::{did_you_mean, listed, one_line};
 
 /// The kind of a [`ProblemError`](super::ProblemError), with its data. `Display` gives the message
