@@ -55,10 +55,14 @@ pub struct ProblemTask {
     pub name: Option<String>,
     /// Probability of success by spend.
     pub curve: ProblemCurve,
-    /// Mean reward of a success, if known.
+    /// Mean reward of a completion, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = f64, required = false, minimum = 0)]
     pub value: Option<f64>,
+    /// Expected completions per round at success 1; 1 if absent. Campaigns accept only 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = f64, required = false, exclusive_minimum = 0, maximum = 1e9)]
+    pub volume: Option<f64>,
     /// For simulation only; ignored by the service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Object, required = false)]

@@ -90,7 +90,8 @@ fn send(client: &Client, learner: &str) {
 }
 
 fn entry(round: u64, task: usize, told: &TaskResult) -> Entry {
-    Entry { round, task, completed: told.completed, reward: told.reward }
+    let completions = u64::from(told.completed);
+    Entry { round, task, completions, reward: told.reward, spend: None }
 }
 
 fn all_learners(store: Arc<dyn Store>) {

@@ -68,6 +68,8 @@ pub struct AllocatedTask {
     pub spend: f64,
     /// The probability of success.
     pub success: f64,
+    /// The expected number of completions: the volume times the chance of success.
+    pub expected_completions: f64,
 }
 
 /// Solve a problem whose values are known.
@@ -120,6 +122,7 @@ fn solve(
                 task: task.name().to_owned(),
                 spend,
                 success,
+                expected_completions: task.volume() * success,
             })
             .collect(),
     })
