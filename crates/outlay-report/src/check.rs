@@ -21,8 +21,8 @@ pub struct ProblemCheck<'a> {
     pub reward_max: f64,
     /// The tasks.
     pub tasks: Vec<TaskCheck<'a>>,
-    /// Number of the theorem that bounds the regret.
-    pub theorem: u8,
+    /// Number of the theorem that bounds the regret; absent if none does.
+    pub theorem: Option<u8>,
     /// The guarantee in words.
     pub conclusion: String,
     /// Valid but suspicious input.
@@ -63,6 +63,8 @@ pub struct TaskCheck<'a> {
     pub at_least: f64,
     /// Its value, if known.
     pub value: Option<f64>,
+    /// Its expected completions per round at success 1.
+    pub volume: f64,
     /// Whether its curve has strong diminishing returns.
     pub diminishing_returns: bool,
     /// The conditions that fail.
@@ -86,6 +88,7 @@ impl<'a> TaskCheck<'a> {
             max: max.is_finite().then_some(max),
             at_least,
             value: task.value(),
+            volume: task.volume(),
             diminishing_returns: failures.is_empty(),
             failures,
         }
@@ -119,10 +122,15 @@ enum Guarantee {
     Fast { values_known: bool },
     /// Theorem 3, with the reasons why Theorem 1 does not apply.
     WorstCase { reasons: Vec<String> },
+    /// No theorem, because tasks may complete more than once in a round.
+    Counts,
 }
 
 impl Guarantee {
     fn of(problem: &Problem) -> Self {
+        if problem.has_counts() {
+            return Self::Counts;
+        }
         let named = |holds: &dyn Fn(&Task) -> bool| -> Vec<&str> {
             problem.tasks().iter().filter(|task| holds(task)).map(Task::name).collect()
         };
@@ -160,10 +168,11 @@ impl Guarantee {
         }
     }
 
-    fn theorem(&self) -> u8 {
+    fn theorem(&self) -> Option<u8> {
         match self {
-            Self::Fast { .. } => 1,
-            Self::WorstCase { .. } => 3,
+            Self::Fast { .. } => Some(1),
+            Self::WorstCase { .. } => Some(3),
+            Self::Counts => None,
         }
     }
 }
@@ -183,6 +192,10 @@ impl std::fmt::Display for Guarantee {
                     "and learning the values costs regret of order log² T over T rounds."
                 )
             }
+            Self::Counts => formatter.write_str(
+                "Tasks may complete more than once in a round. The certificate of a split holds, \
+                 but no regret bound applies: the theorems cover one completion per task and round.",
+            ),
             Self::WorstCase { reasons } => {
                 write!(formatter, "Only the worst-case bound (Theorem 3) applies: ")?;
                 write!(

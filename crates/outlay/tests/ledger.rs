@@ -478,8 +478,7 @@ fn counts_and_spends_are_kept() {
     assert_eq!(
         error,
         "1 of the outcomes cannot be taken; the first: round 1, task search: completed 23 times \
-         with reward 610.5 at spend 33 now, but completed 24 times with reward 610.5 at spend 33 \
-         before"
+         with reward 610.5 now, but completed 24 times with reward 610.5 before"
     );
 }
 

@@ -42,6 +42,7 @@ struct CsvRow<'a> {
     max: Option<f64>,
     at_least: f64,
     value: Option<f64>,
+    volume: f64,
     diminishing_returns: bool,
     failures: String,
 }
@@ -56,6 +57,7 @@ impl<'a> CsvRow<'a> {
             max: row.max,
             at_least: row.at_least,
             value: row.value,
+            volume: row.volume,
             diminishing_returns: row.diminishing_returns,
             failures: row.failures.join("; "),
         }
@@ -71,6 +73,7 @@ fn text(problem: &Problem, check: &ProblemCheck<'_>) -> String {
         ("shape", Left),
         ("bounds", Left),
         ("value", Right),
+        ("volume", Right),
         ("diminishing returns", Left),
     ]);
     // All tasks are equally important: the first ones are shown.
@@ -83,6 +86,7 @@ fn text(problem: &Problem, check: &ProblemCheck<'_>) -> String {
             shape_in_words(&problem.tasks()[position], problem.budget()),
             row.bounds(),
             row.value.map(plain).unwrap_or_default(),
+            if problem.has_counts() { plain(row.volume) } else { String::new() },
             if row.diminishing_returns {
                 "strong".to_owned()
             } else {

@@ -53,7 +53,11 @@ pub(crate) fn run(arguments: &EvaluateArgs, quiet: bool) -> Result<CommandOutput
     }
     let result = match arguments.solve.format {
         Format::Table => {
-            format!("{}\n{}\n", table(&rows, &evaluation), summary(&evaluation).join("\n"))
+            format!(
+                "{}\n{}\n",
+                table(&rows, &evaluation, problem.has_counts()),
+                summary(&evaluation).join("\n")
+            )
         }
         Format::Json => json(&Record::new(&evaluation, rows))?,
         Format::Csv => {
@@ -125,6 +129,8 @@ struct Row<'a> {
     change: f64,
     plan_success: f64,
     best_success: f64,
+    plan_completions: f64,
+    best_completions: f64,
     plan_reward: f64,
     best_reward: f64,
 }
@@ -170,6 +176,8 @@ fn rows<'a>(problem: &'a Problem, values: &[f64], evaluation: &Evaluation) -> Ve
             (evaluation.plan[position], evaluation.best.allocation.spend[position]);
         let (plan_success, best_success) =
             (task.curve().success(plan_spend), task.curve().success(best_spend));
+        let (plan_completions, best_completions) =
+            (task.volume() * plan_success, task.volume() * best_success);
         Row {
             task: task.name(),
             plan_spend,
@@ -177,14 +185,16 @@ fn rows<'a>(problem: &'a Problem, values: &[f64], evaluation: &Evaluation) -> Ve
             change: evaluation.best.moves[position],
             plan_success,
             best_success,
-            plan_reward: values[position] * plan_success,
-            best_reward: values[position] * best_success,
+            plan_completions,
+            best_completions,
+            plan_reward: values[position] * plan_completions,
+            best_reward: values[position] * best_completions,
         }
     };
     (0..problem.tasks().len()).map(row).collect()
 }
 
-fn table(rows: &[Row<'_>], evaluation: &Evaluation) -> String {
+fn table(rows: &[Row<'_>], evaluation: &Evaluation, has_counts: bool) -> String {
     use Align::{Left, Right};
     let precision = precision(evaluation);
     let mut table = Table::new(&[
@@ -192,10 +202,13 @@ fn table(rows: &[Row<'_>], evaluation: &Evaluation) -> String {
         ("plan spend", Right),
         ("best spend", Right),
         ("move", Right),
+        ("plan completions", Right),
+        ("best completions", Right),
         ("plan reward", Right),
         ("best reward", Right),
     ]);
     let (shown, hidden) = most_important(rows.len(), |position| rows[position].change.abs());
+    let completions = |number: f64| if has_counts { figure(number) } else { String::new() };
     for &position in &shown {
         let row = &rows[position];
         table.row(vec![
@@ -203,6 +216,8 @@ fn table(rows: &[Row<'_>], evaluation: &Evaluation) -> String {
             precision.amount(row.plan_spend),
             precision.amount(row.best_spend),
             precision.change(row.change),
+            completions(row.plan_completions),
+            completions(row.best_completions),
             figure(row.plan_reward),
             figure(row.best_reward),
         ]);
@@ -214,6 +229,8 @@ fn table(rows: &[Row<'_>], evaluation: &Evaluation) -> String {
         precision.amount(evaluation.total),
         precision.amount(best_total),
         precision.change(best_total - evaluation.total),
+        completions(rows.iter().map(|row| row.plan_completions).sum()),
+        completions(rows.iter().map(|row| row.best_completions).sum()),
         figure(evaluation.value),
         figure(best.value),
     ]);

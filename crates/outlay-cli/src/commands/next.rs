@@ -31,6 +31,7 @@ pub(crate) fn run(arguments: &NextArgs) -> Result<CommandOutput, Failure> {
         Format::Table if remarks.is_empty() => shown.table(),
         Format::Table => format!("{}\n{}\n", shown.table(), remarks.join("\n")),
         Format::Json => json(&shown.record())?,
+        Format::Csv if ledger.problem().has_counts() => csv(shown.count_form())?,
         Format::Csv => csv(shown.form())?,
     };
     let remarks = if arguments.format == Format::Table { Vec::new() } else { remarks };
@@ -72,6 +73,16 @@ struct FormRow<'a> {
     task: &'a str,
     spend: f64,
     completed: &'static str,
+    reward: &'static str,
+}
+
+/// The same for tasks that may complete more than once.
+#[derive(Serialize)]
+struct CountFormRow<'a> {
+    round: u64,
+    task: &'a str,
+    spend: f64,
+    completions: &'static str,
     reward: &'static str,
 }
 
@@ -126,6 +137,16 @@ impl Shown<'_> {
             spend,
             completed: "",
             reward: "",
+        })
+    }
+
+    fn count_form(&self) -> impl Iterator<Item = CountFormRow<'_>> {
+        self.form().map(|FormRow { round, task, spend, reward, .. }| CountFormRow {
+            round,
+            task,
+            spend,
+            completions: "",
+            reward,
         })
     }
 

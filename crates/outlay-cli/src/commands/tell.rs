@@ -130,7 +130,7 @@ impl CompletionColumn {
     fn read(&self, row: &CsvRow<'_>) -> Result<u64, String> {
         match *self {
             Self::Flag(column) => row.flag(column, self.name()).map(u64::from),
-            Self::Count(column) => row.whole(column, self.name(), 0),
+            Self::Count(column) => row.count_or_zero(column, self.name()),
         }
     }
 }

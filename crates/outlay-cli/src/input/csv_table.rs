@@ -169,7 +169,7 @@ impl CsvRow<'_> {
     }
 
     /// A whole number of at least `least`. Some programs write it as 3.0.
-    pub(crate) fn whole(&self, column: usize, what: &str, least: u64) -> Result<u64, String> {
+    fn whole(&self, column: usize, what: &str, least: u64) -> Result<u64, String> {
         let text = self.text(column);
         let number = self.row.number(column);
         let whole = number

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::{outlay, root, run, text};
 
 /// A file in a folder of this test's own, which is not there yet.
-fn fresh(name: &str) -> PathBuf {
+pub(super) fn fresh(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("daily").join(name);
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
@@ -24,18 +24,18 @@ fn fresh(name: &str) -> PathBuf {
 }
 
 #[track_caller]
-fn done(output: &Output) -> String {
+pub(super) fn done(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     text(&output.stdout).to_owned()
 }
 
 #[track_caller]
-fn refused(output: &Output) -> String {
+pub(super) fn refused(output: &Output) -> String {
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""));
     text(&output.stderr).to_owned()
 }
 
-fn command(words: &str, state: &Path, input: &str) -> Output {
+pub(super) fn command(words: &str, state: &Path, input: &str) -> Output {
     let state = state.to_str().unwrap();
     run(
         &words
@@ -50,7 +50,8 @@ fn command(words: &str, state: &Path, input: &str) -> Output {
 fn comes_back(round: u64, task: usize, sees_all: bool) -> Entry {
     let completed = Draws::new(3, Purpose::Completion).round(round).uniform(task) < 0.6;
     let reward = 0.1 * (1 + (round + task as u64) % 9) as f64;
-    Entry { round, task, completed, reward: (completed || sees_all).then_some(reward) }
+    let reward = (completed || sees_all).then_some(reward);
+    Entry { round, task, completions: u64::from(completed), reward, spend: None }
 }
 
 /// Entries as the CSV file that `tell` reads.
@@ -61,7 +62,7 @@ fn written(problem: &Problem, entries: &[Entry]) -> String {
             "{},{},{},{reward}\n",
             entry.round,
             problem.tasks()[entry.task].name(),
-            u8::from(entry.completed)
+            entry.completions
         )
     };
     format!("round,task,completed,reward\n{}", entries.iter().map(row).collect::<String>())
@@ -120,7 +121,8 @@ fn a_loop_through_the_command_line_gives_the_librarys_splits_bit_for_bit() {
                 (0..6).map(|task| comes_back(round, task, feedback == Feedback::Full)).collect();
             done(&command("tell STATE -", &state, &written(&problem, &entries)));
             let outcome =
-                |entry: &Entry| match (entry.completed, entry.reward.map(Reward::from_share)) {
+                |entry: &Entry| match (entry.completions > 0, entry.reward.map(Reward::from_share))
+                {
                     (true, Some(reward)) => Outcome::Done(reward),
                     (false, Some(reward)) => Outcome::Forgone(reward),
                     _ => Outcome::Failed,
@@ -257,7 +259,7 @@ fn what_cannot_be_told_is_refused_with_its_lines_and_nothing_is_written() {
         (
             "round,task,done\n",
             "error: standard input has 1 error\n  \
-             line 1: no column completed (outcomes have the columns round, task, completed and reward); the file has round, task, done\n",
+             line 1: no column completed (outcomes have the columns round, task, completed (or completions), reward and, if known, spend); the file has round, task, done\n",
         ),
     ];
     for (input, expected) in tells {

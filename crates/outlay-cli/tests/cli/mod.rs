@@ -3,6 +3,7 @@
 #[cfg(feature = "serve")]
 mod archive;
 mod bound;
+mod counts;
 mod csv_files;
 mod daily;
 mod decision_report;

@@ -56,7 +56,7 @@ pub struct TaskView<'problem> {
     pub curve: &'problem Curve,
     /// Bounds of the spend.
     pub bounds: Bounds,
-    /// Value of a success in the split: known, or a learner's index.
+    /// Value of a completion in the split: known, or a learner's index.
     pub value: f64,
     /// Expected number of completions at success 1.
     pub volume: f64,
@@ -79,6 +79,8 @@ pub struct Learned {
     pub completions: u64,
     /// Number of completions that the curve predicts for the spends.
     pub expected_completions: f64,
+    /// Reported spend as a share of the allocated one, if spends were reported.
+    pub delivered: Option<f64>,
 }
 
 impl<'problem> TaskView<'problem> {

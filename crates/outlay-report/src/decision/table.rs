@@ -1,4 +1,4 @@
-//! The table above the figures: one row per task and at most fifteen columns. Empty columns are
+//! The table above the figures: one row per task and at most seventeen columns. Empty columns are
 //! omitted.
 
 use crate::number::percent;
@@ -22,13 +22,13 @@ pub(super) struct Column {
 }
 
 /// All columns in their order; docs/how-to/reports.md describes each.
-pub(super) const COLUMNS: [Column; 15] = [
+pub(super) const COLUMNS: [Column; 17] = [
     Column {
         is_word: true,
         total: |_| Some("total".to_owned()),
         ..column("task", "Name of the task.", |_, task| Some(task.name.to_owned()))
     },
-    column("value", "Value of a success: known, or a learner's index.", |_, task| {
+    column("value", "Value of a completion: known, or a learner's index.", |_, task| {
         Some(digits(task.value))
     }),
     column("mean", "Mean of the observed rewards.", |_, task| task.learned?.mean.map(digits)),
@@ -43,6 +43,9 @@ pub(super) const COLUMNS: [Column; 15] = [
         "Number of completions the curve predicts for the amount spent.",
         |_, task| Some(digits(task.learned?.expected_completions)),
     ),
+    column("delivered", "Reported spend as a share of the allocated one.", |_, task| {
+        task.learned?.delivered.map(percent)
+    }),
     Column {
         total: |page| sum(page, |task| task.before).map(|total| page.precision.amount(total)),
         ..column("current", "Previous spend.", |page, task| {
@@ -76,14 +79,26 @@ pub(super) const COLUMNS: [Column; 15] = [
         Some(percent(task.outcome.success))
     }),
     Column {
+        total: |page| {
+            let has_counts = page.tasks.iter().any(|task| task.volume != 1.0);
+            let total = || sum(page, |task| Some(task.outcome.completions));
+            has_counts.then(total).flatten().map(digits)
+        },
+        ..column(
+            "completions per round",
+            "Expected number of completions: volume times success probability.",
+            |_, task| (task.volume != 1.0).then(|| digits(task.outcome.completions)),
+        )
+    },
+    Column {
         total: |page| sum(page, |task| task.reward_before()).map(digits),
-        ..column("reward at current", "Value times the success probability before.", |_, task| {
+        ..column("reward at current", "Value times the expected completions before.", |_, task| {
             task.reward_before().map(digits)
         })
     },
     Column {
         total: |page| sum(page, |task| Some(task.outcome.expected_reward)).map(digits),
-        ..column("expected reward", "Value times the success probability.", |_, task| {
+        ..column("expected reward", "Value times the expected completions.", |_, task| {
             Some(digits(task.outcome.expected_reward))
         })
     },

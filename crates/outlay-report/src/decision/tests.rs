@@ -192,6 +192,7 @@ fn learned(case: &Case) -> DecisionPage<'_> {
             bonus: seen.then_some(if place > 1 { 0.1 } else { f64::INFINITY }),
             completions: 10 * place as u64,
             expected_completions: 10.5 * place as f64,
+            delivered: (place > 0).then_some(0.5),
         });
     }
     page
@@ -332,9 +333,9 @@ fn each_panel_has_its_point_on_its_curve() {
 }
 
 #[test]
-fn columns_are_at_most_fifteen_and_documented() {
+fn columns_are_at_most_seventeen_and_documented() {
     let docs = include_str!("../../../../docs/how-to/reports.md");
-    assert!(table::COLUMNS.len() <= 15);
+    assert!(table::COLUMNS.len() <= 17);
     for name in table::COLUMNS
         .iter()
         .map(|column| column.name)
@@ -346,9 +347,17 @@ fn columns_are_at_most_fifteen_and_documented() {
         );
     }
     let html = learned(&cases().remove(5).1).html();
-    for name in table::COLUMNS.iter().map(|column| column.name).filter(|&name| name != "bound") {
+    for name in table::COLUMNS
+        .iter()
+        .map(|column| column.name)
+        .filter(|&name| name != "bound" && name != "completions per round")
+    {
         assert!(html.contains(&format!(">{name}</th>")), "{name}");
     }
+    let counts =
+        TaskSpec { volume: Some(20.0), ..TaskSpec::new("many", Curve::saturating(10.0).unwrap()) };
+    let counts = Case::of(5.0, vec![counts]).page().html();
+    assert!(counts.contains(">completions per round</th>") && counts.contains(">10.00</td>"));
     // Empty columns are omitted.
     let bare = cases().remove(0).1.page().html();
     assert!(

@@ -57,6 +57,10 @@ fn times(completions: u64) -> String {
     if completions == 1 { String::new() } else { format!("{completions} times ") }
 }
 
+fn volume_hint(most: u64) -> &'static str {
+    if most == 1 { "; tasks that complete more often need a volume in the problem" } else { "" }
+}
+
 fn issued(last: u64) -> String {
     match last {
         0 => "no round has been yet".to_owned(),
@@ -99,13 +103,14 @@ pub enum EntryError {
         learner: LearnerSpec,
     },
     /// The number of completions is too large.
-    #[error("completions of {task}: must be at most {most}, not {completions}")]
+    #[error("completions of {task}: must be at most {most}, not {completions}{}", volume_hint(*.most))]
     TooManyCompletions {
         /// The task.
         task: String,
         /// The completions of the entry.
         completions: u64,
-        /// The largest number: 1 for learners with full feedback.
+        /// The largest number: 1 for learners with full feedback, and if no task of the problem
+        /// has a volume.
         most: u64,
     },
     /// The spend is negative or not finite.

@@ -90,6 +90,13 @@ impl Ledger {
         let now = ReportedOutcome { completions: entry.completions, reward, spend: entry.spend };
         match self.known(entry).filter(|before| !before.agrees(&now)) {
             Some(before) => {
+                // Spends are shown if they are the contradiction.
+                let differ = now.spend.zip(before.spend).is_some_and(|(now, before)| now != before);
+                let shown = |outcome: ReportedOutcome| ReportedOutcome {
+                    spend: outcome.spend.filter(|_| differ),
+                    ..outcome
+                };
+                let (now, before) = (shown(now), shown(before));
                 Err(EntryError::Contradiction { round, task: name.to_owned(), now, before })
             }
             None => Ok(now),
@@ -102,8 +109,9 @@ impl Ledger {
         let sees_all = self.feedback() == Feedback::Full;
         let task = || name.to_owned();
         let completions = entry.completions;
-        if completions > Completions::MAX || (completions > 1 && sees_all) {
-            let most = if sees_all { 1 } else { Completions::MAX };
+        let is_single = sees_all || !self.problem.has_counts();
+        let most = if is_single { 1 } else { Completions::MAX };
+        if completions > most {
             return Err(EntryError::TooManyCompletions { task: task(), completions, most });
         }
         match entry.reward {

@@ -46,7 +46,7 @@ pub struct Bound {
 #[non_exhaustive]
 pub enum NotApplicable {
     /// Outcomes arrive late.
-    #[error("outcomes arrive outside_model, which no theorem covers")]
+    #[error("outcomes arrive late, which no theorem covers")]
     LateOutcomes,
     /// A task may complete more than once in a round.
     #[error("tasks may complete more than once in a round, which the theorems do not cover")]

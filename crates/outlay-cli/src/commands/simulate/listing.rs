@@ -2,7 +2,7 @@
 
 use outlay::instance::INSTANCES;
 use outlay::learner::LEARNERS;
-use outlay::problem::{BUDGET_LAWS, DELAY_LAWS, REWARD_LAWS};
+use outlay::problem::{BUDGET_LAWS, COMPLETION_LAWS, DELAY_LAWS, REWARD_LAWS};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -15,6 +15,7 @@ struct Listing {
     reward_laws: Vec<LawRow>,
     budget_laws: Vec<LawRow>,
     delay_laws: Vec<LawRow>,
+    completion_laws: Vec<LawRow>,
     instances: Vec<InstanceRow>,
 }
 
@@ -71,6 +72,7 @@ impl Listing {
             reward_laws: laws(&REWARD_LAWS),
             budget_laws: laws(&BUDGET_LAWS),
             delay_laws: laws(&DELAY_LAWS),
+            completion_laws: laws(&COMPLETION_LAWS),
             instances: instances.collect(),
         }
     }
@@ -97,6 +99,7 @@ impl Listing {
             ("rewards", &self.reward_laws),
             ("budgets", &self.budget_laws),
             ("delays", &self.delay_laws),
+            ("completions", &self.completion_laws),
         ] {
             for row in rows {
                 laws.row(vec![row.law.to_owned(), what.to_owned(), row.parameters.join(", ")]);

@@ -40,6 +40,7 @@ pub(super) fn page<'a>(
             bonus: task.bonus,
             completions: task.completions,
             expected_completions: task.expected,
+            delivered: task.delivery.and_then(|delivery| delivery.share()),
         });
     }
     let all_before = before.iter().copied().collect::<Option<Vec<f64>>>();
