@@ -3,7 +3,7 @@
 use outlay::campaign::{Campaign, CampaignOptions, Guards};
 use outlay::feedback::{Feedback, Outcome, Reward};
 use outlay::learner::{LEARNERS, LearnerSpec};
-use outlay::ledger::{Entry, Ledger, LedgerError, Settings};
+use outlay::ledger::{Entry, Ledger, LedgerError, RoundRequest, Settings};
 use outlay::random::{Draws, Purpose};
 use outlay::{Curve, Problem, ProblemSpec, TaskSpec};
 use proptest::prelude::*;
@@ -523,4 +523,238 @@ fn counts_that_disagree_with_the_curve_are_noticed() {
         let misfit = ledger.status().unwrap().tasks[0].misfit;
         assert_eq!(misfit.is_some(), is_misfit, "{completions}: {misfit:?}");
     }
+}
+
+/// The rows of a round in which every second task completes.
+fn every_second(round: u64, tasks: usize, reward: f64) -> Vec<Entry> {
+    (0..tasks)
+        .map(|task| match (round as usize + task) % 2 {
+            0 => Entry::completed(round, task, reward),
+            _ => Entry::failed(round, task),
+        })
+        .collect()
+}
+
+#[test]
+fn a_key_returns_the_same_round() {
+    let mut ledger = opened(LearnerSpec::default(), Guards::default());
+    let request = |key| RoundRequest { key: Some(key), ..RoundRequest::default() };
+    let first = ledger.issue(&request("monday")).unwrap();
+    ledger.report(&every_second(1, 3, 2.0)).unwrap();
+    let kept = ledger.to_json();
+    for _ in 0..2 {
+        let again = ledger.issue(&request("monday")).unwrap();
+        assert_eq!((again.round, again.budget), (1, first.budget));
+        assert_eq!(again.allocation.spend, first.allocation.spend);
+        assert_eq!(ledger.to_json(), kept, "a repeated request leaves no trace");
+        ledger = Ledger::from_json(&kept).unwrap();
+    }
+    assert_eq!(ledger.issue(&request("tuesday")).unwrap().round, 2);
+    assert_eq!(
+        (ledger.key(1), ledger.key(2), ledger.key(3)),
+        (Some("monday"), Some("tuesday"), None)
+    );
+    let other = RoundRequest { budget: Some(7.0), ..request("monday") };
+    assert_eq!(
+        ledger.issue(&other).unwrap_err().to_string(),
+        "key monday: round 1 was issued for it with another budget or other tasks; use another \
+         key, or cancel the round"
+    );
+    for key in ["", " ", "a\nb", &"x".repeat(201)] {
+        assert_eq!(ledger.issue(&request(key)).unwrap_err(), LedgerError::BadKey);
+    }
+    assert_eq!(ledger.rounds(), 2);
+}
+
+/// A cancelled round keeps its number and has no effect on the indices of later ones.
+#[test]
+fn a_cancelled_round_is_as_if_it_had_not_been_played() {
+    let guards = Guards { max_change: Some(9.0), ..Guards::default() };
+    for (learner, guards) in [
+        ("kl-ucb-plus", Guards::default()),
+        ("kl-ucb-plus", guards),
+        ("thompson", Guards::default()),
+        ("oful", Guards::default()),
+    ] {
+        let mut ledger = Ledger::new(
+            &shop(),
+            Settings {
+                learner: learner.parse().unwrap(),
+                horizon: Some(100),
+                guards,
+                ..Settings::default()
+            },
+        )
+        .unwrap();
+        let request = RoundRequest { key: Some("lost"), ..RoundRequest::default() };
+        ledger.next(None, &[]).unwrap();
+        ledger.report(&every_second(1, 3, 2.0)).unwrap();
+        let lost = ledger.issue(&request).unwrap();
+        ledger.next(Some(50.0), &[]).unwrap();
+        ledger.cancel(lost.round).unwrap();
+        assert!(ledger.is_cancelled(2) && !ledger.is_cancelled(3));
+        assert_eq!((ledger.round_before(3), ledger.round_before(99)), (Some(1), Some(3)));
+        let status = ledger.status().unwrap();
+        assert_eq!((status.cancelled, status.open), (vec![2], vec![(3, 3)]));
+        let spent: f64 = [1, 3].iter().flat_map(|round| ledger.spend(*round).unwrap()).sum();
+        assert!((status.spend - spent).abs() < 1e-9);
+        // Outcomes of a cancelled round are rejected.
+        let error = ledger.report(&[Entry::failed(2, 0)]).unwrap_err().to_string();
+        assert!(error.ends_with("round 2 was cancelled, so it has no outcomes"), "{error}");
+        // The record gives the same state.
+        let mut loaded = Ledger::from_json(&ledger.to_json()).unwrap();
+        assert_eq!(loaded.to_json(), ledger.to_json());
+        ledger.report(&every_second(3, 3, 1.0)).unwrap();
+        loaded.report(&every_second(3, 3, 1.0)).unwrap();
+        let (one, other) = (ledger.next(None, &[]).unwrap(), loaded.next(None, &[]).unwrap());
+        assert_eq!(one, other, "{learner}");
+        // The key is free again.
+        assert_eq!(ledger.issue(&request).unwrap().round, 5);
+        assert_eq!(ledger.cancel(2), Err(LedgerError::AlreadyCancelled(2)));
+        assert_eq!(ledger.cancel(1), Err(LedgerError::HasOutcomes { round: 1, outcomes: 3 }));
+        assert_eq!(ledger.cancel(6), Err(LedgerError::UnknownRound { round: 6, last: 5 }));
+        assert_eq!(ledger.cancel(0), Err(LedgerError::UnknownRound { round: 0, last: 5 }));
+    }
+}
+
+/// Guards compare the round after a cancelled one with the round before it.
+#[test]
+fn guards_do_not_follow_a_cancelled_round() {
+    let guards = Guards { max_change: Some(2.0), ..Guards::default() };
+    let mut ledger = opened(LearnerSpec::default(), guards);
+    ledger.next(None, &[]).unwrap();
+    ledger.report(&[Entry::failed(1, 0), Entry::completed(1, 1, 0.0)]).unwrap();
+    let second = ledger.next(None, &[]).unwrap();
+    ledger.cancel(2).unwrap();
+    let third = ledger.next(None, &[]).unwrap();
+    assert_eq!(third.allocation.spend, second.allocation.spend);
+    let moved = |spend: &[f64]| {
+        let before = ledger.spend(1).unwrap().iter();
+        before.zip(spend).map(|(one, other)| (one - other).abs()).fold(0.0, f64::max)
+    };
+    let most = moved(&third.allocation.spend);
+    assert!(most > 1.0 && most <= 2.0 + 1e-9, "{most}");
+}
+
+#[test]
+fn rounded_spends_are_the_recorded_ones() {
+    let guards = Guards { max_change: Some(9.0), ..Guards::default() };
+    for (learner, guards, unit) in [
+        ("kl-ucb-plus", Guards::default(), 0.5),
+        ("kl-ucb-plus", guards, 0.01),
+        ("uniform", Guards::default(), 1.0),
+        ("oful", Guards::default(), 0.25),
+        ("grid-ucb", Guards::default(), 1.0),
+    ] {
+        let settings = Settings {
+            learner: learner.parse().unwrap(),
+            horizon: Some(100),
+            guards,
+            ..Settings::default()
+        };
+        let mut ledger = Ledger::new(&shop(), settings).unwrap();
+        for round in 1..=4 {
+            let without: &[&str] = if round == 3 { &["video"] } else { &[] };
+            let request = RoundRequest { unit: Some(unit), without, ..RoundRequest::default() };
+            let issued = ledger.issue(&request).unwrap();
+            let spend = &issued.allocation.spend;
+            assert_eq!(ledger.spend(round), Some(spend.as_slice()));
+            for amount in spend {
+                let units = amount / unit;
+                assert!((units - units.round()).abs() < 1e-9, "{learner}: {spend:?}");
+            }
+            let total: f64 = spend.iter().sum();
+            assert!(total <= issued.budget + 1e-9, "{learner}: {spend:?}");
+            assert!(round != 3 || !issued.available.contains(&false) || spend.contains(&0.0));
+            let tasks: Vec<Entry> = every_second(round, 3, 1.5);
+            let there = |entry: &&Entry| issued.available[entry.task];
+            let rows: Vec<Entry> = tasks.iter().filter(there).copied().collect();
+            ledger.report(&rows).unwrap();
+        }
+        let mut loaded = Ledger::from_json(&ledger.to_json()).unwrap();
+        assert_eq!(loaded.next(None, &[]), ledger.next(None, &[]), "{learner}");
+    }
+    let mut ledger = opened(LearnerSpec::default(), Guards::default());
+    let bad = RoundRequest { unit: Some(f64::NAN), ..RoundRequest::default() };
+    let kept = ledger.to_json();
+    assert!(matches!(ledger.issue(&bad), Err(LedgerError::Rounding(_))));
+    assert_eq!(ledger.to_json(), kept);
+    assert_eq!(ledger.next(None, &[]).unwrap().round, 1, "a refused request issues no round");
+}
+
+/// After corrections a ledger goes on as if the corrected outcomes had been reported at once.
+#[test]
+fn revised_outcomes_leave_the_state_of_correct_ones() {
+    for learner in ["kl-ucb-plus", "thompson", "oful", "full", "lattimore"] {
+        let settings = || Settings {
+            learner: learner.parse().unwrap(),
+            horizon: Some(100),
+            ..Settings::default()
+        };
+        let full = learner == "full";
+        let rows = |round: u64, reward: f64| -> Vec<Entry> {
+            let mut rows = every_second(round, 3, reward);
+            for row in rows.iter_mut().filter(|row| full && row.completions == 0) {
+                row.reward = Some(reward);
+            }
+            rows
+        };
+        let mut wrong = Ledger::new(&shop(), settings()).unwrap();
+        for round in 1..=3 {
+            wrong.next(None, &[]).unwrap();
+            wrong.report(&rows(round, 4.5)).unwrap();
+        }
+        let before = wrong.to_json();
+        let mut fix = rows(2, 0.5);
+        let spend = wrong.spend(2).unwrap()[0];
+        fix[0].spend = Some(0.5 * spend);
+        let revised = fix.iter().zip(rows(2, 4.5)).filter(|(one, other)| **one != *other).count();
+        let reported = wrong.revise(&fix).unwrap();
+        assert_eq!((reported.new, reported.revised), (0, revised), "{learner}");
+        assert_eq!(wrong.revise(&fix).unwrap().repeated, 3);
+        // A second correction of the same outcome.
+        wrong.revise(&rows(2, 1.25)).unwrap();
+        // The same rounds with the corrected outcomes, told at once.
+        let mut value: serde_json::Value = serde_json::from_str(&before).unwrap();
+        for row in value["tells"][1]["outcomes"].as_array_mut().unwrap() {
+            if !row["reward"].is_null() {
+                row["reward"] = 1.25.into();
+            }
+        }
+        value["tells"][1]["outcomes"][0]["spend"] = (0.5 * spend).into();
+        let mut right = Ledger::from_json(&value.to_string()).unwrap();
+        let mut loaded = Ledger::from_json(&wrong.to_json()).unwrap();
+        let (one, other) = (wrong.status().unwrap(), right.status().unwrap());
+        assert_eq!(one, other, "{learner}");
+        assert_eq!(loaded.to_json(), wrong.to_json());
+        let next = wrong.next(None, &[]).unwrap();
+        assert_eq!(next, right.next(None, &[]).unwrap(), "{learner}");
+        assert_eq!(next, loaded.next(None, &[]).unwrap(), "{learner}");
+        // Undo brings the earlier outcomes back, one call after the other.
+        let mut back = Ledger::from_json(&loaded.to_json()).unwrap();
+        back.undo().unwrap();
+        back.undo().unwrap();
+        assert_eq!(
+            back.status().unwrap().tasks[0].gain,
+            Ledger::from_json(&before).unwrap().status().unwrap().tasks[0].gain
+        );
+    }
+}
+
+#[test]
+fn invalid_revisions_change_nothing() {
+    let mut ledger = opened(LearnerSpec::default(), Guards::default());
+    ledger.next(None, &[]).unwrap();
+    ledger.report(&[Entry::completed(1, 0, 2.5)]).unwrap();
+    let kept = ledger.to_json();
+    let rows = [
+        Entry::completed(1, 0, 1.0),
+        Entry::completed(1, 0, 1.5),
+        Entry::completed(1, 1, 9.0),
+        Entry::failed(2, 0),
+    ];
+    let Err(LedgerError::Entries(refused)) = ledger.revise(&rows) else { panic!("taken") };
+    let positions: Vec<usize> = refused.iter().map(|entry| entry.position).collect();
+    assert_eq!(positions, [1, 2, 3]);
+    assert_eq!(ledger.to_json(), kept);
 }

@@ -6,6 +6,7 @@ mod backup;
 mod bound;
 #[cfg(feature = "serve")]
 mod campaign;
+mod cancel;
 mod check;
 mod csv;
 #[cfg(feature = "serve")]
@@ -28,6 +29,7 @@ mod reproduce;
 mod restore;
 #[cfg(feature = "serve")]
 mod serve;
+mod show;
 mod simulate;
 mod solve;
 mod status;
@@ -46,6 +48,7 @@ pub(crate) use backup::BackupArgs;
 pub(crate) use bound::BoundArgs;
 #[cfg(feature = "serve")]
 pub(crate) use campaign::{CampaignArgs, CampaignCommand, CampaignDeleteArgs};
+pub(crate) use cancel::CancelArgs;
 pub(crate) use check::CheckArgs;
 #[cfg(feature = "serve")]
 pub(crate) use demo::DemoArgs;
@@ -66,6 +69,7 @@ pub(crate) use reproduce::ReproduceArgs;
 pub(crate) use restore::RestoreArgs;
 #[cfg(feature = "serve")]
 pub(crate) use serve::{LogFormat, LogLevel, ServeArgs, Switch};
+pub(crate) use show::ShowArgs;
 pub(crate) use simulate::SimulateArgs;
 pub(crate) use solve::SolveArgs;
 pub(crate) use status::StatusArgs;
@@ -135,6 +139,10 @@ pub(crate) enum Command {
     New(NewArgs),
     /// Plan the next round; the split is saved before it is printed
     Next(NextArgs),
+    /// Print an issued round again
+    Show(ShowArgs),
+    /// Cancel a round that was not played, for example because its output was lost
+    Cancel(CancelArgs),
     /// Report outcomes; partial, late and repeated rows are accepted, contradictions are rejected
     Tell(TellArgs),
     /// Show the state: spend and outcomes of each task, open rounds, and whether the curves fit

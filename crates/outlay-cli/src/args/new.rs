@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::number::{non_negative, positive};
+use crate::output::Format;
 
 #[derive(Debug, Args)]
 pub(crate) struct NewArgs {
@@ -39,4 +40,8 @@ pub(crate) struct NewArgs {
     /// Keep a task's previous spend if it would change by less than this
     #[arg(long, value_name = "AMOUNT", value_parser = non_negative, allow_negative_numbers = true)]
     pub(crate) min_move: Option<f64>,
+
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::number::non_negative;
+use super::number::{non_negative, positive};
 use crate::output::Format;
 
 #[derive(Debug, Args)]
@@ -20,6 +20,15 @@ pub(crate) struct NextArgs {
     /// Task that is unavailable in this round; may be repeated
     #[arg(long, value_name = "TASK")]
     pub(crate) without: Vec<String>,
+
+    /// Key of the round, such as the date: a repeated command with the same key prints the same
+    /// round instead of planning another one
+    #[arg(long, value_name = "KEY")]
+    pub(crate) key: Option<String>,
+
+    /// Round the spends to multiples of this amount; the rounded spends are recorded
+    #[arg(long, value_name = "UNIT", value_parser = positive, allow_negative_numbers = true)]
+    pub(crate) round: Option<f64>,
 
     /// Output format; csv prints a form to fill in for `outlay tell`
     #[arg(long, value_enum, default_value_t = Format::Table)]

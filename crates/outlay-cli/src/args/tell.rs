@@ -13,9 +13,14 @@ pub(crate) struct TellArgs {
     #[arg(value_name = "STATE")]
     pub(crate) state: PathBuf,
 
-    /// CSV file with the columns round, task, completed, reward; - for standard input
+    /// CSV or JSON file with round, task, completed or completions, reward and spend; - for standard
+    /// input
     #[arg(value_name = "OUTCOMES")]
     pub(crate) outcomes: PathBuf,
+
+    /// Replace earlier outcomes that differ, instead of rejecting the file
+    #[arg(long)]
+    pub(crate) revise: bool,
 
     #[command(flatten)]
     pub(crate) csv: OutcomeCsvArgs,

@@ -6,6 +6,7 @@ mod backup;
 mod bound;
 #[cfg(feature = "serve")]
 mod campaign;
+mod cancel;
 mod check;
 #[cfg(feature = "serve")]
 mod demo;
@@ -18,6 +19,7 @@ mod frontier;
 mod gc;
 #[cfg(feature = "serve")]
 mod import;
+mod issued_round;
 mod new;
 mod next;
 mod replay;
@@ -26,6 +28,7 @@ mod reproduce;
 mod restore;
 #[cfg(feature = "serve")]
 mod serve;
+mod show;
 mod simulate;
 mod status;
 mod tell;
@@ -53,6 +56,8 @@ pub(crate) fn run(command: &Command, quiet: bool) -> Result<CommandOutput, Failu
         Command::Reproduce(args) => reproduce::run(args, quiet),
         Command::New(args) => new::run(args),
         Command::Next(args) => next::run(args),
+        Command::Show(args) => show::run(args),
+        Command::Cancel(args) => cancel::run(args),
         Command::Tell(args) => tell::run(args),
         Command::Status(args) => status::run(args, quiet),
         Command::Undo(args) => undo::run(args),

@@ -2,13 +2,14 @@
 
 use outlay::campaign::Guards;
 use outlay::ledger::{Ledger, Settings};
+use serde::Serialize;
 
 use crate::args::NewArgs;
 use crate::failure::Failure;
 use crate::input::problem_source;
 use crate::input::state_file::StateFile;
-use crate::output::CommandOutput;
 use crate::output::guards::guards_text;
+use crate::output::{CommandOutput, Format, csv, json};
 use outlay_report::number::{counted, plain};
 
 pub(crate) fn run(arguments: &NewArgs) -> Result<CommandOutput, Failure> {
@@ -30,9 +31,27 @@ pub(crate) fn run(arguments: &NewArgs) -> Result<CommandOutput, Failure> {
     }
     file.save(&ledger)?;
     let tasks = counted(problem.tasks().len(), "task");
-    Ok(CommandOutput::new(format!(
-        "{path}: {learner} plans {tasks} with {} per round{}\nnext: `outlay next {path}`\n",
-        plain(problem.budget()),
-        guards_text(&guards)
-    )))
+    let record = Record {
+        state: path.to_string(),
+        learner: learner.to_string(),
+        tasks: problem.tasks().len(),
+        budget: problem.budget(),
+    };
+    Ok(CommandOutput::new(match arguments.format {
+        Format::Table => format!(
+            "{path}: {learner} plans {tasks} with {} per round{}\nnext: `outlay next {path}`\n",
+            plain(problem.budget()),
+            guards_text(&guards)
+        ),
+        Format::Json => json(&record)?,
+        Format::Csv => csv([record])?,
+    }))
+}
+
+#[derive(Serialize)]
+struct Record {
+    state: String,
+    learner: String,
+    tasks: usize,
+    budget: f64,
 }

@@ -1,244 +1,33 @@
 //! `outlay next`: plans the next round and saves the split before printing it.
 
-use outlay::campaign::GuardReport;
-use outlay::ledger::{IssuedRound, Ledger, LedgerError};
-use serde::Serialize;
+use outlay::ledger::{LedgerError, RoundRequest};
 
+use super::issued_round::RoundView;
 use crate::args::NextArgs;
 use crate::failure::Failure;
 use crate::input::state_file::StateFile;
-use crate::output::table::{Align, Table, hidden_line, most_important};
-use crate::output::{CommandOutput, Format, csv, json};
-use outlay_report::number::{Precision, counted, figure, percent, plain};
+use crate::output::CommandOutput;
 
 pub(crate) fn run(arguments: &NextArgs) -> Result<CommandOutput, Failure> {
     let (held, mut ledger) = StateFile::open(&arguments.state)?;
     let without: Vec<&str> = arguments.without.iter().map(String::as_str).collect();
-    let before = ledger.spend(ledger.rounds()).map(<[f64]>::to_vec);
-    let before =
-        before.or_else(|| ledger.problem().tasks().iter().map(outlay::Task::current).collect());
-    let round = ledger.next(arguments.budget, &without).map_err(|error| match error {
+    let request = RoundRequest {
+        budget: arguments.budget,
+        without: &without,
+        key: arguments.key.as_deref(),
+        unit: arguments.round,
+    };
+    let rounds = ledger.rounds();
+    let round = ledger.issue(&request).map_err(|error| match error {
         LedgerError::UnknownTask(name) => {
             let found = ledger.problem().task_position(&name).err();
             Failure(format!("--without: {}", found.map_or(name, |error| error.to_string())))
         }
+        LedgerError::Rounding(error) => Failure(format!("--round: {error}")),
         other => other.into(),
     })?;
-    held.save(&ledger)?;
-    let shown = Shown { ledger: &ledger, round: &round, before };
-    let remarks = shown.remarks();
-    let result = match arguments.format {
-        Format::Table if remarks.is_empty() => shown.table(),
-        Format::Table => format!("{}\n{}\n", shown.table(), remarks.join("\n")),
-        Format::Json => json(&shown.record())?,
-        Format::Csv if ledger.problem().has_counts() => csv(shown.count_form())?,
-        Format::Csv => csv(shown.form())?,
-    };
-    let remarks = if arguments.format == Format::Table { Vec::new() } else { remarks };
-    Ok(CommandOutput::new(result).with_remarks(remarks))
-}
-
-#[derive(Serialize)]
-struct Record<'a> {
-    round: u64,
-    budget: f64,
-    tasks: Vec<TaskRecord<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    guards: Option<GuardRecord>,
-}
-
-#[derive(Serialize)]
-struct TaskRecord<'a> {
-    task: &'a str,
-    spend: f64,
-}
-
-/// Costs in rewards per round.
-#[derive(Serialize)]
-struct GuardRecord {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_change_cost: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    floor_cost: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    min_move_cost: Option<f64>,
-    kept: usize,
-    gave_way: bool,
-}
-
-/// A row for `outlay tell`, in which `completed` and `reward` are to be filled in.
-#[derive(Serialize)]
-struct FormRow<'a> {
-    round: u64,
-    task: &'a str,
-    spend: f64,
-    completed: &'static str,
-    reward: &'static str,
-}
-
-/// The same for tasks that may complete more than once.
-#[derive(Serialize)]
-struct CountFormRow<'a> {
-    round: u64,
-    task: &'a str,
-    spend: f64,
-    completions: &'static str,
-    reward: &'static str,
-}
-
-struct Shown<'a> {
-    ledger: &'a Ledger,
-    round: &'a IssuedRound,
-    /// Spends of the previous round, or the tasks' `current` spends.
-    before: Option<Vec<f64>>,
-}
-
-impl Shown<'_> {
-    /// The available tasks with their spends.
-    fn tasks(&self) -> impl Iterator<Item = TaskRecord<'_>> {
-        let tasks = self
-            .ledger
-            .problem()
-            .tasks()
-            .iter()
-            .zip(&self.round.allocation.spend)
-            .zip(&self.round.available);
-        tasks
-            .filter(|(_, there)| **there)
-            .map(|((task, spend), _)| TaskRecord { task: task.name(), spend: *spend })
+    if ledger.rounds() > rounds {
+        held.save(&ledger)?;
     }
-
-    fn record(&self) -> Record<'_> {
-        let most = self.ledger.problem().reward_max();
-        let cost = |cost: Option<f64>| cost.map(|cost| cost * most);
-        let guards =
-            self.round.guards.map(|GuardReport { max_change, floor, min_move, kept, gave_way }| {
-                GuardRecord {
-                    max_change_cost: cost(max_change),
-                    floor_cost: cost(floor),
-                    min_move_cost: cost(min_move),
-                    kept,
-                    gave_way,
-                }
-            });
-        Record {
-            round: self.round.round,
-            budget: self.round.budget,
-            tasks: self.tasks().collect(),
-            guards,
-        }
-    }
-
-    fn form(&self) -> impl Iterator<Item = FormRow<'_>> {
-        let round = self.round.round;
-        self.tasks().map(move |TaskRecord { task, spend }| FormRow {
-            round,
-            task,
-            spend,
-            completed: "",
-            reward: "",
-        })
-    }
-
-    fn count_form(&self) -> impl Iterator<Item = CountFormRow<'_>> {
-        self.form().map(|FormRow { round, task, spend, reward, .. }| CountFormRow {
-            round,
-            task,
-            spend,
-            completions: "",
-            reward,
-        })
-    }
-
-    fn table(&self) -> String {
-        use Align::{Left, Right};
-        let spend = &self.round.allocation.spend;
-        let before = |task: usize| self.before.as_ref().map(|before| before[task]);
-        let amounts = spend.iter().copied().chain(self.before.iter().flatten().copied());
-        let precision = Precision::of_amounts(self.round.budget, amounts);
-        let mut table = Table::new(&[
-            ("task", Left),
-            ("before", Right),
-            ("spend", Right),
-            ("change", Right),
-            ("share", Right),
-        ]);
-        let (shown, hidden) = most_important(spend.len(), |task| spend[task]);
-        for &task in &shown {
-            let name = self.ledger.problem().tasks()[task].name().to_owned();
-            if !self.round.available[task] {
-                table.row(vec![
-                    name,
-                    String::new(),
-                    "unavailable".to_owned(),
-                    String::new(),
-                    String::new(),
-                ]);
-                continue;
-            }
-            table.row(vec![
-                name,
-                before(task).map(|before| precision.amount(before)).unwrap_or_default(),
-                precision.amount(spend[task]),
-                before(task)
-                    .map(|before| precision.change(spend[task] - before))
-                    .unwrap_or_default(),
-                percent(if self.round.budget > 0.0 {
-                    spend[task] / self.round.budget
-                } else {
-                    0.0
-                }),
-            ]);
-        }
-        let total: f64 = spend.iter().sum();
-        let unspent = (self.round.budget - total).max(0.0);
-        let left = if unspent > 1e-9 * self.round.budget {
-            format!(" · {} unspent", precision.amount(unspent))
-        } else {
-            String::new()
-        };
-        format!(
-            "round {} · budget {}{left}\n\n{}{}",
-            self.round.round,
-            plain(self.round.budget),
-            table.render(),
-            hidden_line(hidden, "with smaller spends")
-        )
-    }
-
-    /// Remarks on the cost of the guards and on unchanged spends.
-    fn remarks(&self) -> Vec<String> {
-        let Some(report) = self.round.guards else { return Vec::new() };
-        let most = self.ledger.problem().reward_max();
-        let costs = [
-            ("max_change", report.max_change),
-            ("floor", report.floor),
-            ("min_move", report.min_move),
-        ];
-        let costs =
-            costs.into_iter().filter_map(|(name, cost)| cost.map(|cost| (name, cost * most)));
-        let remark = |(name, cost): (&str, f64)| match cost > 1e-12 * most {
-            true => {
-                format!("{name} costs {} per round, by the learner's current weights", figure(cost))
-            }
-            false => format!("{name} costs nothing in this round"),
-        };
-        let mut remarks: Vec<String> = costs.map(remark).collect();
-        if report.kept > 0 {
-            remarks.push(format!(
-                "{} kept the previous spend: the change would have been too small",
-                counted(report.kept, "task")
-            ));
-        }
-        if self.before.as_ref().is_some_and(|before| *before == self.round.allocation.spend) {
-            remarks.push("no spend changes in this round".to_owned());
-        }
-        if report.gave_way {
-            remarks.push(
-                "the budget cannot satisfy the guards: they were relaxed as far as necessary"
-                    .to_owned(),
-            );
-        }
-        remarks
-    }
+    RoundView::new(&ledger, &round).output(arguments.format)
 }

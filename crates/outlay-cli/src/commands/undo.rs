@@ -1,10 +1,18 @@
 //! `outlay undo`: reverts the last `tell`.
 
+use serde::Serialize;
+
 use crate::args::UndoArgs;
 use crate::failure::Failure;
 use crate::input::state_file::StateFile;
-use crate::output::CommandOutput;
+use crate::output::{CommandOutput, Format, csv, json};
 use outlay_report::number::counted;
+
+#[derive(Serialize)]
+struct Record {
+    removed: usize,
+    open_rounds: usize,
+}
 
 pub(crate) fn run(arguments: &UndoArgs) -> Result<CommandOutput, Failure> {
     let (held, mut ledger) = StateFile::open(&arguments.state)?;
@@ -12,9 +20,14 @@ pub(crate) fn run(arguments: &UndoArgs) -> Result<CommandOutput, Failure> {
         .undo()
         .map_err(|error| Failure(format!("{}: {error}", arguments.state.display())))?;
     held.save(&ledger)?;
-    let outcomes = counted(removed.new, "outcome");
-    Ok(CommandOutput::new(format!(
-        "{outcomes} removed · {} open\n",
-        counted(ledger.open_rounds(), "round")
-    )))
+    let record = Record { removed: removed.new, open_rounds: ledger.open_rounds() };
+    Ok(CommandOutput::new(match arguments.format {
+        Format::Table => format!(
+            "{} removed · {} open\n",
+            counted(record.removed, "outcome"),
+            counted(record.open_rounds, "round")
+        ),
+        Format::Json => json(&record)?,
+        Format::Csv => csv([record])?,
+    }))
 }

@@ -37,6 +37,10 @@ impl CsvFile {
         });
         Ok(Self { name, text: decoded.text, remark })
     }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
 }
 
 /// The form of a CSV file, as far as flags set it.

@@ -350,3 +350,165 @@ fn the_state_keeps_the_whole_problem() {
         assert_eq!(allocate(copy.to_str().unwrap()), allocate(&file), "{name}");
     }
 }
+
+/// The same outcomes in every form that `tell` reads leave the same state.
+#[test]
+fn outcomes_in_json_are_those_in_csv() {
+    let csv = "round,task,completed,reward,spend\n1,search,1,0.5,90.5\n1,social,0,,\n1,video,,,\n";
+    let forms = [
+        r#"[{"round": 1, "task": "search", "completed": true, "reward": 0.5, "spend": 90.5},
+            {"round": 1, "task": "social", "completed": 0, "reward": null},
+            {"round": 1, "task": "video", "completed": null}]"#,
+        r#"{"round": 1, "results": [
+            {"task": "search", "completions": 1, "reward": 0.5, "spend": 90.5},
+            {"task": "social", "completed": false}, {"task": "video"}]}"#,
+        "{\"round\":1,\"task\":\"search\",\"completed\":1,\"reward\":0.5,\"spend\":90.5}\n\
+         {\"round\":1,\"task\":\"social\",\"completions\":0}\r\n{\"round\":1,\"task\":\"video\"}\n",
+    ];
+    let told = |name: &str, input: &str| {
+        let state = fresh(name);
+        done(&command("new STATE --problem examples/ad-channels/ad-channels.toml", &state, ""));
+        done(&command("next STATE", &state, ""));
+        let printed = done(&command("tell STATE -", &state, input));
+        assert_eq!(printed, "2 outcomes recorded · 1 still empty · 1 round open\n", "{input}");
+        std::fs::read_to_string(&state).unwrap()
+    };
+    let expected = told("forms-csv", csv);
+    for (place, form) in forms.iter().enumerate() {
+        assert_eq!(told(&format!("forms-{place}"), form), expected, "{form}");
+    }
+}
+
+#[test]
+fn json_that_cannot_be_recorded_is_refused_with_the_place_of_each_outcome() {
+    let state = fresh("refused-json");
+    done(&command("new STATE --problem examples/ad-channels/ad-channels.toml", &state, ""));
+    done(&command("next STATE", &state, ""));
+    let before = std::fs::read(&state).unwrap();
+    let tells = [
+        (
+            r#"[{"round": 1, "task": "search", "completed": 2}, 7,
+                {"round": 1, "task": "serch", "completed": 1},
+                {"task": "video", "completed": 1}, {"round": 1, "task": "video", "done": 1},
+                {"round": 1, "task": "video", "completed": 1, "completions": 1},
+                {"round": 1, "task": "video", "reward": 0.5},
+                {"round": 1, "task": "social", "completed": 1, "reward": 7},
+                {"round": 2, "task": "social", "completed": 0}]"#,
+            "error: standard input has 9 errors\n  \
+             outcome 1: completed: must be true, false, 1 or 0, not 2\n  \
+             outcome 2: must be an object with round, task, completed or completions, reward and \
+             spend, not 7\n  \
+             outcome 3: no task is named serch; did you mean search?\n  \
+             outcome 4: round is missing\n  \
+             outcome 5: unknown field `done`, expected one of `round`, `task`, `completed`, \
+             `completions`, `reward`, `spend`\n  \
+             outcome 6: has both completed and completions: give one of them\n  \
+             outcome 7: has a reward, but neither completed nor completions\n  \
+             outcome 8: reward of social: must be between 0 and reward_max 1, not 7\n  \
+             outcome 9: round 2 was never issued: rounds go from 1 to 1\n",
+        ),
+        (
+            r#"{"round": 1, "results": [{"round": 2, "task": "video", "completed": 0}]}"#,
+            "error: standard input has 1 error\n  \
+             outcome 1: has round 2, but its list has round 1\n",
+        ),
+        (
+            "[{\"round\": 1, \"task\": \"video\",\n \"completed\": ]",
+            "error: standard input has 1 error\n  \
+             is not JSON: expected value at line 2 column 15\n",
+        ),
+    ];
+    for (input, expected) in tells {
+        assert_eq!(refused(&command("tell STATE -", &state, input)), expected);
+        assert_eq!(std::fs::read(&state).unwrap(), before);
+    }
+}
+
+#[test]
+fn a_round_can_be_repeated_shown_and_cancelled() {
+    let state = fresh("keys");
+    let json = |words: &str| -> Value {
+        serde_json::from_str(&done(&command(&format!("{words} --format json"), &state, "")))
+            .unwrap()
+    };
+    let created = json("new STATE --problem examples/ad-channels/ad-channels.toml");
+    assert_eq!((&created["learner"], &created["tasks"]), (&"kl-ucb-plus".into(), &6.into()));
+    let first = json("next STATE --key 2026-11-17 --round 0.01");
+    let kept = std::fs::read(&state).unwrap();
+    assert_eq!(json("next STATE --key 2026-11-17 --round 0.01"), first);
+    assert_eq!(std::fs::read(&state).unwrap(), kept);
+    assert_eq!(json("show STATE 1"), first);
+    for task in first["tasks"].as_array().unwrap() {
+        let cents = 100.0 * task["spend"].as_f64().unwrap();
+        assert!((cents - cents.round()).abs() < 1e-6, "{task}");
+    }
+    let table = done(&command("next STATE --key 2026-11-17", &state, ""));
+    assert_eq!(done(&command("show STATE 1", &state, "")), table);
+    assert!(table.starts_with("round 1 · budget 1,000 · key 2026-11-17\n"), "{table}");
+    let form = done(&command("show STATE 1 --format csv", &state, ""));
+    assert!(form.starts_with("round,task,spend,completed,reward\n1,search,"), "{form}");
+    assert_eq!(json("next STATE")["round"], 2);
+    assert_eq!(json("cancel STATE 1"), serde_json::json!({"cancelled": 1, "open_rounds": 1}));
+    assert_eq!(json("show STATE 1")["cancelled"], true);
+    assert_eq!(json("status STATE")["cancelled"], serde_json::json!([1]));
+    assert_eq!(json("next STATE --key 2026-11-17")["round"], 3);
+    let second = "round,task,completed,reward\n2,search,1,0.5\n";
+    done(&command("tell STATE -", &state, second));
+    let kept = std::fs::read(&state).unwrap();
+    for (words, input, message) in [
+        ("cancel STATE 2", "", "round 2 has reported outcomes (1), so it cannot be cancelled"),
+        ("cancel STATE 1", "", "round 1 is already cancelled"),
+        ("cancel STATE 9", "", "round 9 was never issued: rounds go from 1 to 3"),
+        ("show STATE 9", "", "round 9 was never issued: rounds go from 1 to 3"),
+        (
+            "next STATE --key 2026-11-17 --budget 7",
+            "",
+            "key 2026-11-17: round 3 was issued for it with another budget or other tasks; use \
+             another key, or cancel the round",
+        ),
+    ] {
+        assert_eq!(refused(&command(words, &state, input)), format!("error: {message}\n"));
+    }
+    assert_eq!(std::fs::read(&state).unwrap(), kept);
+    assert_eq!(json("undo STATE"), serde_json::json!({"removed": 1, "open_rounds": 2}));
+}
+
+#[test]
+fn corrections_replace_outcomes() {
+    let state = fresh("revise");
+    done(&command("new STATE --problem examples/ad-channels/ad-channels.toml", &state, ""));
+    done(&command("next STATE", &state, ""));
+    let rows = |reward: &str| format!("round,task,completed,reward\n1,search,1,{reward}\n");
+    done(&command("tell STATE -", &state, &rows("0.5")));
+    refused(&command("tell STATE -", &state, &rows("0.75")));
+    let more = rows("0.75") + "1,social,0,\n";
+    assert_eq!(
+        done(&command("tell STATE - --revise", &state, &more)),
+        "1 outcome recorded · 1 outcome revised · 1 round open\n"
+    );
+    let kept = std::fs::read(&state).unwrap();
+    assert_eq!(
+        done(&command("tell STATE - --revise", &state, &more)),
+        "nothing new · 2 already recorded · 1 round open\n"
+    );
+    assert_eq!(std::fs::read(&state).unwrap(), kept);
+    let mean = || -> Value {
+        let status = done(&command("status STATE --format json", &state, ""));
+        serde_json::from_str::<Value>(&status).unwrap()["tasks"][0]["mean"].clone()
+    };
+    assert_eq!(mean(), 0.75);
+    done(&command("undo STATE", &state, ""));
+    assert_eq!(mean(), 0.5);
+}
+
+/// A state of the version before keys, cancelled rounds, counts and revisions.
+#[test]
+fn states_without_the_new_keys_load_and_stay_as_they_are() {
+    let state = fresh("old");
+    done(&command("new STATE --problem examples/shop-ads.toml", &state, ""));
+    done(&command("next STATE", &state, ""));
+    let text = std::fs::read_to_string(&state).unwrap();
+    for key in ["\"key\"", "cancelled", "revises", "completions", "volume"] {
+        assert!(!text.contains(key), "{key} is written only if it is used");
+    }
+}

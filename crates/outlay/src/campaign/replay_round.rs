@@ -34,4 +34,20 @@ impl Campaign {
         self.round = round;
         Ok(round)
     }
+
+    /// Replays a round that was issued and then cancelled: it takes no outcomes, and guards do not
+    /// compare later rounds with it. Returns the round.
+    ///
+    /// # Errors
+    /// If the budget or the number of available tasks is invalid. Nothing changes then.
+    pub fn replay_cancelled(
+        &mut self,
+        budget: f64,
+        available: Option<&[bool]>,
+    ) -> Result<u64, CampaignError> {
+        let round = self.round + 1;
+        self.planner.replay_cancelled(round, budget, available)?;
+        self.round = round;
+        Ok(round)
+    }
 }

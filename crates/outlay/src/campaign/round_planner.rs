@@ -268,9 +268,6 @@ impl RoundPlanner {
         available: Option<&[bool]>,
         spend: &[f64],
     ) -> Result<(), CampaignError> {
-        if let Some(available) = available {
-            self.check_tasks(round, available)?;
-        }
         if spend.len() != self.names.len() {
             return Err(CampaignError::Count {
                 what: "spend",
@@ -278,14 +275,31 @@ impl RoundPlanner {
                 got: spend.len(),
             });
         }
+        self.replay_cancelled(round, budget, available)?;
+        if let Some(state) = &mut self.guard_state {
+            state.set_reference(budget, available, spend);
+        }
+        Ok(())
+    }
+
+    /// Replays a round that was issued and then cancelled: the learner may count its decisions.
+    ///
+    /// # Errors
+    /// If the budget or the number of available tasks is invalid. Nothing changes then.
+    pub fn replay_cancelled(
+        &mut self,
+        round: u64,
+        budget: f64,
+        available: Option<&[bool]>,
+    ) -> Result<(), CampaignError> {
+        if let Some(available) = available {
+            self.check_tasks(round, available)?;
+        }
         if !(budget >= 0.0 && budget.is_finite()) {
             return Err(AllocationError::BadBudget(budget).into());
         }
         // Its decision is not used.
         self.learner.decide(&RoundContext { round, budget, available }, &mut self.weights);
-        if let Some(state) = &mut self.guard_state {
-            state.set_reference(budget, available, spend);
-        }
         Ok(())
     }
 

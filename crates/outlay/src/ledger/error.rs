@@ -2,11 +2,13 @@
 
 use std::fmt;
 
-use super::ReportedOutcome;
+use super::{MAX_KEY_BYTES, ReportedOutcome};
 use crate::JsonError;
 use crate::campaign::CampaignError;
 use crate::learner::LearnerSpec;
+use crate::plan::RoundingError;
 use crate::problem::ProblemErrors;
+use crate::text::one_line;
 
 /// A request that a ledger rejects.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -27,6 +29,43 @@ pub enum LedgerError {
     /// No task is left.
     #[error("every task is left out: nothing to split the budget over")]
     NobodyLeft,
+    /// No multiples of the unit satisfy the bounds.
+    #[error(transparent)]
+    Rounding(#[from] RoundingError),
+    /// The key of a round is empty, too long or has control characters.
+    #[error("key: must have 1 to {MAX_KEY_BYTES} bytes and no control characters")]
+    BadKey,
+    /// The round of a key has another budget or other tasks.
+    #[error(
+        "key {}: round {round} was issued for it with another budget or other tasks; use another \
+         key, or cancel the round",
+        one_line(.key)
+    )]
+    KeyOfAnotherRound {
+        /// The key.
+        key: String,
+        /// Its round.
+        round: u64,
+    },
+    /// The round was not issued.
+    #[error("round {round} was never issued: {}", issued(*.last))]
+    UnknownRound {
+        /// The round.
+        round: u64,
+        /// The last issued round; 0 if there is none.
+        last: u64,
+    },
+    /// The round was already cancelled.
+    #[error("round {0} is already cancelled")]
+    AlreadyCancelled(u64),
+    /// The round has outcomes, so it was played.
+    #[error("round {round} has reported outcomes ({outcomes}), so it cannot be cancelled")]
+    HasOutcomes {
+        /// The round.
+        round: u64,
+        /// Their number.
+        outcomes: usize,
+    },
     /// Invalid entries of a report.
     #[error("{} of the outcomes cannot be taken; the first: {}", .0.len(), First(.0))]
     Entries(Vec<InvalidEntry>),
@@ -63,7 +102,7 @@ fn volume_hint(most: u64) -> &'static str {
 
 fn issued(last: u64) -> String {
     match last {
-        0 => "no round has been yet".to_owned(),
+        0 => "no round has been issued yet".to_owned(),
         last => format!("rounds go from 1 to {last}"),
     }
 }
@@ -80,6 +119,9 @@ pub enum EntryError {
         /// The last issued round; 0 if there is none.
         last: u64,
     },
+    /// The round was cancelled.
+    #[error("round {0} was cancelled, so it has no outcomes")]
+    Cancelled(u64),
     /// The problem has no such task, counted from 0.
     #[error("task {0} does not exist")]
     UnknownTask(usize),

@@ -23,14 +23,17 @@
 mod curve_misfit;
 mod delivery;
 mod error;
+mod issue;
 mod record;
 mod replay;
 mod report;
+mod revise;
 mod status;
 
 pub use curve_misfit::CurveMisfit;
 pub use delivery::Delivery;
 pub use error::{EntryError, InvalidEntry, LedgerError, RecordError};
+pub use issue::{MAX_KEY_BYTES, RoundRequest};
 pub use report::{Entry, Reported};
 pub use status::{LedgerStatus, TaskStatus};
 
@@ -39,7 +42,6 @@ use crate::feedback::Feedback;
 use crate::learner::LearnerSpec;
 use crate::oracle::Allocation;
 use crate::problem::Problem;
-use crate::text::one_line;
 
 /// The settings of a ledger, beside its problem.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,6 +73,10 @@ struct Round {
     /// Each task's success probability at its spend.
     success: Vec<f64>,
     outcomes: Vec<Option<ReportedOutcome>>,
+    /// The key of the request, if it had one.
+    key: Option<String>,
+    /// A cancelled round has no outcomes.
+    is_cancelled: bool,
 }
 
 /// The reported outcome of a task in a round.
@@ -112,12 +118,14 @@ impl std::fmt::Display for ReportedOutcome {
     }
 }
 
-/// The new outcomes of one call of [`Ledger::report`].
+/// The new outcomes of one call of [`Ledger::report`] or [`Ledger::revise`].
 #[derive(Debug, Clone, PartialEq)]
 struct Report {
     /// The number of rounds issued before it.
     after: u64,
     entries: Vec<Entry>,
+    /// Whether entries may replace earlier ones.
+    is_revision: bool,
 }
 
 /// A round that was issued.
@@ -206,51 +214,6 @@ impl Ledger {
         self.round(round).map(|round| round.spend.as_slice())
     }
 
-    /// Issues the next round, with this budget or the problem's, `without` these tasks.
-    ///
-    /// # Errors
-    /// If a task is unknown or has a positive lower bound, or the budget does not cover the lower
-    /// bounds. No round is issued then.
-    pub fn next(
-        &mut self,
-        budget: Option<f64>,
-        without: &[&str],
-    ) -> Result<IssuedRound, LedgerError> {
-        let budget = budget.unwrap_or(self.problem.budget());
-        let available = self.available(without)?;
-        let issued = self.campaign.allocate(budget, available.as_deref())?;
-        let (round, allocation, guards) =
-            (issued.round, issued.allocation.clone(), issued.guards.copied());
-        let tasks = self.problem.tasks().len();
-        self.rounds.push(Round {
-            budget,
-            available: available.clone(),
-            spend: allocation.spend.clone(),
-            success: allocation.success.clone(),
-            outcomes: vec![None; tasks],
-        });
-        Ok(IssuedRound {
-            round,
-            budget,
-            available: available.unwrap_or_else(|| vec![true; tasks]),
-            allocation,
-            guards,
-        })
-    }
-
-    fn available(&self, without: &[&str]) -> Result<Option<Vec<bool>>, LedgerError> {
-        if without.is_empty() {
-            return Ok(None);
-        }
-        let mut available = vec![true; self.problem.tasks().len()];
-        for name in without {
-            let task = self.problem.tasks().iter().position(|task| task.name() == *name);
-            let task = task.ok_or_else(|| LedgerError::UnknownTask(one_line(name)))?;
-            available[task] = false;
-        }
-        if available.contains(&true) { Ok(Some(available)) } else { Err(LedgerError::NobodyLeft) }
-    }
-
     fn round(&self, round: u64) -> Option<&Round> {
         self.rounds.get(usize::try_from(round.checked_sub(1)?).ok()?)
     }
@@ -268,6 +231,9 @@ impl Round {
 
     /// The number of missing outcomes.
     fn waiting(&self) -> usize {
+        if self.is_cancelled {
+            return 0;
+        }
         self.outcomes
             .iter()
             .enumerate()

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::issue::check_key;
 use super::{Entry, Ledger, LedgerError, RecordError, Report, Round, Settings};
 use crate::campaign::Guards;
 use crate::problem::{NoFiles, Problem};
@@ -35,6 +36,10 @@ struct RoundRecord {
     without: Vec<String>,
     spend: Vec<f64>,
     success: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    cancelled: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -42,6 +47,9 @@ struct RoundRecord {
 struct ReportRecord {
     after: u64,
     outcomes: Vec<OutcomeRecord>,
+    /// Outcomes may replace earlier ones.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    revises: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -122,6 +130,8 @@ impl Ledger {
             without,
             spend: round.spend.clone(),
             success: round.success.clone(),
+            key: round.key.clone(),
+            cancelled: round.is_cancelled,
         }
     }
 
@@ -134,7 +144,11 @@ impl Ledger {
             reward: entry.reward,
             spend: entry.spend,
         };
-        ReportRecord { after: report.after, outcomes: report.entries.iter().map(outcome).collect() }
+        ReportRecord {
+            after: report.after,
+            outcomes: report.entries.iter().map(outcome).collect(),
+            revises: report.is_revision,
+        }
     }
 }
 
@@ -174,6 +188,7 @@ impl Document {
             Ok(Report {
                 after: report.after,
                 entries: report.outcomes.iter().map(entry).collect::<Result<_, LedgerError>>()?,
+                is_revision: report.revises,
             })
         };
         let reports = self.tells.iter().map(report).collect::<Result<Vec<_>, _>>()?;
@@ -196,12 +211,15 @@ impl RoundRecord {
         {
             return Err(RecordError::RoundRange(round).into());
         }
+        self.key.as_deref().map_or(Ok(()), check_key)?;
         Ok(Round {
             budget: self.budget,
             available: ledger.available(&without)?,
             spend: self.spend.clone(),
             success: self.success.clone(),
             outcomes: vec![None; tasks],
+            key: self.key.clone(),
+            is_cancelled: self.cancelled,
         })
     }
 }

@@ -1,17 +1,19 @@
 //! Replay of a record: loading, undo and previews rebuild a ledger from its rounds and reports with
 //! the code that created them.
 
-use super::{Ledger, LedgerError, RecordError, Report, Reported, Round};
+use std::collections::HashMap;
+
+use super::{Entry, InvalidEntry, Ledger, LedgerError, RecordError, Report, Reported, Round};
 
 impl Ledger {
-    /// Undoes the last [`Ledger::report`] that had new outcomes; later rounds stay issued. Returns
+    /// Undoes the last [`Ledger::report`] or [`Ledger::revise`] that had new outcomes; later rounds stay issued. Returns
     /// the number of outcomes. They can be reported again.
     ///
     /// # Errors
     /// If there is no report.
     pub fn undo(&mut self) -> Result<Reported, LedgerError> {
         let (last, before) = self.reports.split_last().ok_or(LedgerError::NothingTold)?;
-        let taken_back = Reported { new: last.entries.len(), repeated: 0 };
+        let taken_back = Reported { new: last.entries.len(), ..Reported::default() };
         *self = self.replayed(before)?;
         Ok(taken_back)
     }
@@ -22,39 +24,74 @@ impl Ledger {
         opened.replay(&self.rounds, reports)
     }
 
-    /// Replays rounds and reports in their order.
+    /// Replays rounds and reports in their order. The learner observes the corrected outcomes in
+    /// place of those that were revised later.
     pub(super) fn replay(
         mut self,
         rounds: &[Round],
         reports: &[Report],
     ) -> Result<Self, LedgerError> {
-        let mut handed_out = 0;
+        let corrected = corrected(reports);
+        let mut issued = 0;
         for report in reports {
             let until = usize::try_from(report.after)
                 .ok()
-                .filter(|until| *until >= handed_out && *until <= rounds.len());
+                .filter(|until| *until >= issued && *until <= rounds.len());
             let until = until.ok_or(RecordError::ReportOrder(report.after))?;
-            self.replay_rounds(&rounds[handed_out..until])?;
-            handed_out = until;
-            let reported = self.report(&report.entries)?;
-            if reported.repeated > 0 {
-                return Err(RecordError::Repeated.into());
-            }
+            self.replay_rounds(&rounds[issued..until])?;
+            issued = until;
+            self.replay_report(report, &corrected)?;
         }
-        self.replay_rounds(&rounds[handed_out..])?;
+        self.replay_rounds(&rounds[issued..])?;
         Ok(self)
+    }
+
+    fn replay_report(
+        &mut self,
+        report: &Report,
+        corrected: &HashMap<(u64, usize), Entry>,
+    ) -> Result<(), LedgerError> {
+        let is_revised = |entry: &&Entry| report.is_revision && self.known(entry).is_some();
+        let (revised, new): (Vec<&Entry>, Vec<&Entry>) =
+            report.entries.iter().partition(is_revised);
+        // A revision is valid in itself; its effect has come with the first report.
+        let check = |(position, entry): (usize, &&Entry)| {
+            let error = self.outcome_of(entry).err();
+            error.map(|reason| InvalidEntry { position, reason })
+        };
+        let invalid: Vec<InvalidEntry> = revised.iter().enumerate().filter_map(check).collect();
+        if !invalid.is_empty() {
+            return Err(LedgerError::Entries(invalid));
+        }
+        let final_one =
+            |entry: &&Entry| corrected.get(&(entry.round, entry.task)).copied().unwrap_or(**entry);
+        let new: Vec<Entry> = new.iter().map(final_one).collect();
+        let kept = self.reports.len();
+        if self.report(&new)?.repeated > 0 {
+            return Err(RecordError::Repeated.into());
+        }
+        self.reports.truncate(kept);
+        self.reports.push(report.clone());
+        Ok(())
     }
 
     fn replay_rounds(&mut self, rounds: &[Round]) -> Result<(), LedgerError> {
         for round in rounds {
-            self.campaign.replay_round(
-                round.budget,
-                round.available.as_deref(),
-                &round.spend,
-                &round.success,
-            )?;
+            let (budget, available) = (round.budget, round.available.as_deref());
+            if round.is_cancelled {
+                self.campaign.replay_cancelled(budget, available)?;
+            } else {
+                self.campaign.replay_round(budget, available, &round.spend, &round.success)?;
+            }
             self.rounds.push(Round { outcomes: vec![None; round.spend.len()], ..round.clone() });
         }
         Ok(())
     }
+}
+
+/// The last outcome of each task and round that was revised.
+fn corrected(reports: &[Report]) -> HashMap<(u64, usize), Entry> {
+    let revisions = reports.iter().filter(|report| report.is_revision);
+    let entries = revisions.flat_map(|report| &report.entries);
+    entries.map(|entry| ((entry.round, entry.task), *entry)).collect()
 }

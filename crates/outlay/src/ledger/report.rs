@@ -27,6 +27,12 @@ impl Entry {
         Self { round, task, completions: 1, reward: Some(reward), spend: None }
     }
 
+    /// The outcome on record.
+    pub(super) fn outcome(&self) -> ReportedOutcome {
+        let Self { completions, reward, spend, .. } = *self;
+        ReportedOutcome { completions, reward, spend }
+    }
+
     /// A task that failed.
     #[must_use]
     pub fn failed(round: u64, task: usize) -> Self {
@@ -34,13 +40,15 @@ impl Entry {
     }
 }
 
-/// The result of [`Ledger::report`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The result of [`Ledger::report`] and [`Ledger::revise`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Reported {
     /// The number of new outcomes.
     pub new: usize,
     /// The number of outcomes that were already reported, identically.
     pub repeated: usize,
+    /// The number of outcomes that replaced earlier ones.
+    pub revised: usize,
 }
 
 impl Ledger {
@@ -66,19 +74,32 @@ impl Ledger {
             fresh.iter().for_each(|entry| self.put(entry, None));
             return Err(LedgerError::Entries(refused));
         }
-        let reported = Reported { new: fresh.len(), repeated: entries.len() - fresh.len() };
+        let repeated = entries.len() - fresh.len();
+        let reported = Reported { new: fresh.len(), repeated, revised: 0 };
         if !fresh.is_empty() {
             self.learn(&fresh)?;
-            self.reports.push(Report { after: self.rounds(), entries: fresh });
+            let after = self.rounds();
+            self.reports.push(Report { after, entries: fresh, is_revision: false });
         }
         Ok(reported)
     }
 
-    /// The outcome of an entry, or the reason why it is invalid.
+    /// The outcome of an entry, or the reason why it is invalid or contradicts the record.
     fn check(&self, entry: &Entry) -> Result<ReportedOutcome, EntryError> {
+        let now = self.outcome_of(entry)?;
+        let contradiction =
+            self.known(entry).and_then(|before| self.contradiction(entry, now, before));
+        contradiction.map_or(Ok(now), Err)
+    }
+
+    /// The outcome of an entry, or the reason why it is invalid.
+    pub(super) fn outcome_of(&self, entry: &Entry) -> Result<ReportedOutcome, EntryError> {
         let Entry { round, task, .. } = *entry;
         let last = self.rounds();
         let issued = self.round(round).ok_or(EntryError::UnknownRound { round, last })?;
+        if issued.is_cancelled {
+            return Err(EntryError::Cancelled(round));
+        }
         let name = self.problem.tasks().get(task).ok_or(EntryError::UnknownTask(task))?.name();
         if !issued.has(task) {
             return Err(EntryError::LeftOut { task: name.to_owned(), round });
@@ -87,20 +108,28 @@ impl Ledger {
             return Err(EntryError::SpendRange { task: name.to_owned(), spend });
         }
         let reward = self.shown_reward(entry, name)?;
-        let now = ReportedOutcome { completions: entry.completions, reward, spend: entry.spend };
-        match self.known(entry).filter(|before| !before.agrees(&now)) {
-            Some(before) => {
-                // Spends are shown if they are the contradiction.
-                let differ = now.spend.zip(before.spend).is_some_and(|(now, before)| now != before);
-                let shown = |outcome: ReportedOutcome| ReportedOutcome {
-                    spend: outcome.spend.filter(|_| differ),
-                    ..outcome
-                };
-                let (now, before) = (shown(now), shown(before));
-                Err(EntryError::Contradiction { round, task: name.to_owned(), now, before })
-            }
-            None => Ok(now),
+        Ok(ReportedOutcome { completions: entry.completions, reward, spend: entry.spend })
+    }
+
+    /// The contradiction between two outcomes of an entry's task and round, if there is one.
+    pub(super) fn contradiction(
+        &self,
+        entry: &Entry,
+        now: ReportedOutcome,
+        before: ReportedOutcome,
+    ) -> Option<EntryError> {
+        if before.agrees(&now) {
+            return None;
         }
+        // Spends are shown if they are the contradiction.
+        let differ = now.spend.zip(before.spend).is_some_and(|(now, before)| now != before);
+        let shown = |outcome: ReportedOutcome| ReportedOutcome {
+            spend: outcome.spend.filter(|_| differ),
+            ..outcome
+        };
+        let task = self.problem.tasks().get(entry.task).map_or("", |task| task.name()).to_owned();
+        let (now, before) = (shown(now), shown(before));
+        Some(EntryError::Contradiction { round: entry.round, task, now, before })
     }
 
     /// The reward, if the learner may observe it.
@@ -134,12 +163,12 @@ impl Ledger {
     }
 
     /// The recorded outcome of a task in a round.
-    fn known(&self, entry: &Entry) -> Option<ReportedOutcome> {
+    pub(super) fn known(&self, entry: &Entry) -> Option<ReportedOutcome> {
         self.round(entry.round)?.outcomes.get(entry.task).copied().flatten()
     }
 
     /// Records or removes an outcome.
-    fn put(&mut self, entry: &Entry, known: Option<ReportedOutcome>) {
+    pub(super) fn put(&mut self, entry: &Entry, known: Option<ReportedOutcome>) {
         let place =
             entry.round.checked_sub(1).and_then(|place| self.rounds.get_mut(place as usize));
         if let Some(outcome) = place.and_then(|round| round.outcomes.get_mut(entry.task)) {
@@ -148,7 +177,7 @@ impl Ledger {
     }
 
     /// Passes new outcomes to the learner.
-    fn learn(&mut self, entries: &[Entry]) -> Result<(), LedgerError> {
+    pub(super) fn learn(&mut self, entries: &[Entry]) -> Result<(), LedgerError> {
         if self.feedback() == Feedback::Bandit {
             return self.learn_gains(entries);
         }

@@ -11,9 +11,11 @@ use crate::problem::{CompletionLaw, Task};
 pub struct LedgerStatus {
     /// The number of issued rounds.
     pub rounds: u64,
+    /// The cancelled rounds.
+    pub cancelled: Vec<u64>,
     /// Open rounds, each with the number of missing outcomes.
     pub open: Vec<(u64, usize)>,
-    /// The total spend.
+    /// The total spend, without cancelled rounds.
     pub spend: f64,
     /// The total reported reward, in the problem's unit.
     pub gain: f64,
@@ -68,7 +70,7 @@ impl Ledger {
             .as_ref()
             .filter(|_| !self.settings.learner.chooses_allocation())
             .map(|_| ahead.campaign.weights());
-        let spend = self.rounds.iter().flat_map(|round| &round.spend).sum::<f64>() + 0.0;
+        let spend = self.played().flat_map(|round| &round.spend).sum::<f64>() + 0.0;
         let tasks = (0..self.problem.tasks().len()).map(|task| {
             let index = weights.map(|weights| weights[task] * self.problem.reward_max());
             let next = next.as_ref().map(|next| next.allocation.spend[task]);
@@ -82,6 +84,7 @@ impl Ledger {
             .map(|(place, round)| (place as u64 + 1, round.waiting()));
         Ok(LedgerStatus {
             rounds: self.rounds(),
+            cancelled: (1..=self.rounds()).filter(|round| self.is_cancelled(*round)).collect(),
             open: open.filter(|(_, waiting)| *waiting > 0).collect(),
             spend,
             gain: tasks.iter().map(|task| task.gain).sum::<f64>() + 0.0,
@@ -97,7 +100,7 @@ impl Ledger {
         index: Option<f64>,
         next: Option<f64>,
     ) -> TaskStatus {
-        let spend = self.rounds.iter().map(|round| round.spend[task]).sum::<f64>() + 0.0;
+        let spend = self.played().map(|round| round.spend[task]).sum::<f64>() + 0.0;
         let definition = &self.problem.tasks()[task];
         let chances: Vec<f64> = self
             .reported(task)
@@ -132,6 +135,11 @@ impl Ledger {
             next,
             misfit: is_misfit.then_some(CurveMisfit { probability }),
         }
+    }
+
+    /// The rounds that were not cancelled.
+    fn played(&self) -> impl Iterator<Item = &Round> {
+        self.rounds.iter().filter(|round| !round.is_cancelled)
     }
 
     /// The rounds in which the outcome of a task was reported, in their order.

@@ -174,7 +174,8 @@ mod tests {
     fn frequencies_follow_the_law() {
         let binomial = Reference::new(0.3, 20).unwrap();
         let poisson = PoissonReference::new(6.0).unwrap();
-        let cases: [(CompletionLaw, f64, f64, &dyn Fn(u64) -> f64); 2] = [
+        type Case<'a> = (CompletionLaw, f64, f64, &'a dyn Fn(u64) -> f64);
+        let cases: [Case<'_>; 2] = [
             (CompletionLaw::Binomial, 20.0, 0.3, &|count| binomial.pmf(count)),
             (CompletionLaw::Poisson, 20.0, 0.3, &|count| poisson.pmf(count)),
         ];

@@ -44,6 +44,8 @@ pub(crate) fn run(arguments: &StatusArgs, quiet: bool) -> Result<CommandOutput, 
 struct Record<'a> {
     learner: String,
     rounds: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    cancelled: Vec<u64>,
     open: Vec<OpenRecord>,
     spend: f64,
     gain: f64,
@@ -82,6 +84,7 @@ impl<'a> Record<'a> {
         Self {
             learner: ledger.settings().learner.to_string(),
             rounds: standing.rounds,
+            cancelled: standing.cancelled.clone(),
             open: standing
                 .open
                 .iter()
@@ -173,7 +176,10 @@ fn table(ledger: &Ledger, standing: &LedgerStatus) -> String {
 fn summary(ledger: &Ledger, standing: &LedgerStatus) -> Vec<String> {
     let settings = ledger.settings();
     let guards = guards_text(&settings.guards);
-    let rounds = counted(standing.rounds as usize, "round");
+    let mut rounds = counted(standing.rounds as usize, "round");
+    if !standing.cancelled.is_empty() {
+        rounds += &format!(" ({} cancelled)", standing.cancelled.len());
+    }
     let mut lines = vec![format!(
         "{} · {rounds} · gained {} for {}{guards}",
         settings.learner,

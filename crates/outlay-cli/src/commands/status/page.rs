@@ -21,7 +21,7 @@ pub(super) fn page<'a>(
 ) -> Result<DecisionPage<'a>, Failure> {
     let problem = ledger.problem();
     let budget = problem.budget();
-    let last = ledger.spend(ledger.rounds());
+    let last = ledger.round_before(ledger.rounds() + 1).and_then(|last| ledger.spend(last));
     let before: Vec<Option<f64>> = match last {
         Some(spend) => spend.iter().copied().map(Some).collect(),
         None => problem.tasks().iter().map(Task::current).collect(),

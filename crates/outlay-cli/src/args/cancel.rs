@@ -1,0 +1,22 @@
+//! Arguments of `outlay cancel`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::output::Format;
+
+#[derive(Debug, Args)]
+pub(crate) struct CancelArgs {
+    /// State file
+    #[arg(value_name = "STATE")]
+    pub(crate) state: PathBuf,
+
+    /// Round to cancel; it must not have outcomes
+    #[arg(value_name = "ROUND", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) round: u64,
+
+    /// Output format
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}

@@ -1,0 +1,100 @@
+//! `outlay tell`: records outcomes, either the whole file or nothing.
+
+mod csv_outcomes;
+mod json_outcomes;
+
+use outlay::ledger::{Entry, Ledger, LedgerError, Reported};
+use serde::Serialize;
+
+use crate::args::TellArgs;
+use crate::failure::Failure;
+use crate::input::csv_table::CsvFile;
+use crate::input::state_file::StateFile;
+use crate::output::{CommandOutput, Format, csv, json};
+use outlay_report::number::counted;
+
+pub(crate) fn run(arguments: &TellArgs) -> Result<CommandOutput, Failure> {
+    // Read before locking the state, because standard input can be slow.
+    let file = CsvFile::read(&arguments.outcomes)?;
+    let (held, mut ledger) = StateFile::open(&arguments.state)?;
+    let outcomes = if json_outcomes::is_json(file.text()) {
+        json_outcomes::read(&ledger, file.text())
+    } else {
+        csv_outcomes::read(&ledger, &file, arguments.csv.form())?
+    };
+    let empty = outcomes.empty;
+    let reported = take(&mut ledger, outcomes, arguments.revise)
+        .map_err(|errors| Failure::many(&file.name, &errors))?;
+    if reported.new + reported.revised > 0 {
+        held.save(&ledger)?;
+    }
+    let record = Record {
+        new: reported.new,
+        repeated: reported.repeated,
+        revised: reported.revised,
+        empty,
+        open_rounds: ledger.open_rounds(),
+    };
+    let output = match arguments.format {
+        Format::Table => CommandOutput::new(format!("{}\n", sentence(reported, &record))),
+        Format::Json => CommandOutput::new(json(&record)?),
+        Format::Csv => CommandOutput::new(csv([record])?),
+    };
+    Ok(output.with_remarks(file.remark.into_iter().collect()))
+}
+
+/// Records the entries, or returns all errors of the file: syntax errors, then contradictions.
+fn take(ledger: &mut Ledger, outcomes: Outcomes, revises: bool) -> Result<Reported, Vec<String>> {
+    let Outcomes { entries, places, mut errors, .. } = outcomes;
+    let reported = if revises { ledger.revise(&entries) } else { ledger.report(&entries) };
+    match reported {
+        Ok(reported) if errors.is_empty() => return Ok(reported),
+        Ok(_) => {}
+        Err(LedgerError::Entries(refused)) => errors.extend(
+            refused.iter().map(|entry| format!("{}: {}", places[entry.position], entry.reason)),
+        ),
+        Err(other) => return Err(vec![other.to_string()]),
+    }
+    Err(errors)
+}
+
+#[derive(Serialize)]
+struct Record {
+    new: usize,
+    repeated: usize,
+    revised: usize,
+    /// Rows whose completions are empty, because the outcome is not known yet.
+    empty: usize,
+    open_rounds: usize,
+}
+
+fn sentence(reported: Reported, record: &Record) -> String {
+    let mut parts = Vec::new();
+    if reported.new > 0 {
+        parts.push(format!("{} recorded", counted(reported.new, "outcome")));
+    }
+    if reported.revised > 0 {
+        parts.push(format!("{} revised", counted(reported.revised, "outcome")));
+    }
+    if parts.is_empty() {
+        parts.push("nothing new".to_owned());
+    }
+    if reported.repeated > 0 {
+        parts.push(format!("{} already recorded", reported.repeated));
+    }
+    if record.empty > 0 {
+        parts.push(format!("{} still empty", record.empty));
+    }
+    parts.push(format!("{} open", counted(record.open_rounds, "round")));
+    parts.join(" · ")
+}
+
+/// The entries of a file with their places, and all syntax errors.
+#[derive(Default)]
+struct Outcomes {
+    entries: Vec<Entry>,
+    /// The place of each entry in messages, such as `line 3`.
+    places: Vec<String>,
+    empty: usize,
+    errors: Vec<String>,
+}
