@@ -39,13 +39,15 @@ class Task:
     curve : Curve or mapping
         The success probability by spend: a curve of this package, or a mapping as in a file.
     value : float, optional
-        The mean reward of a success.
+        The mean reward of a completion.
     reward : mapping, optional
         The distribution of the reward for simulations, such as ``{"law": "bernoulli", "mean": 0.6}``.
     min, max, fixed, exclude, at_least : optional
         Bounds on the spend; ``at_least`` means nothing or at least this.
     current : float, optional
         The present spend, with which reports compare.
+    volume : float, optional
+        The expected number of completions in a round at success 1; 1 if unset.
 
     Examples
     --------
@@ -64,6 +66,7 @@ class Task:
     exclude: bool | None = None
     at_least: float | None = None
     current: float | None = None
+    volume: float | None = None
 
     def to_dict(self, budget: float = 1.0) -> dict[str, Any]:
         """The task with the keys of a problem file.
@@ -100,8 +103,8 @@ class ProblemCheck:
 
     Attributes
     ----------
-    theorem : int
-        The theorem that bounds the regret: 1 or 3.
+    theorem : int or None
+        The theorem that bounds the regret: 1 or 3; None if tasks have volumes.
     conclusion : str
         The guarantee in words.
     notes : list of str
@@ -114,7 +117,7 @@ class ProblemCheck:
     horizon: int | None
     reward_max: float
     tasks: list[dict[str, Any]]
-    theorem: int
+    theorem: int | None
     conclusion: str
     notes: list[str]
 

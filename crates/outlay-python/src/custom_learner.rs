@@ -215,13 +215,16 @@ impl CustomLearner {
     }
 
     fn count(&mut self, task: usize, outcome: Outcome) {
-        let reward = match outcome {
-            Outcome::Done(reward) => reward,
-            Outcome::Forgone(reward) if self.methods.feedback == Feedback::Full => reward,
+        let (count, sum) = match outcome {
+            Outcome::Done(reward) => (1, reward.units()),
+            Outcome::Counted(completions) => (completions.count(), completions.reward_sum()),
+            Outcome::Forgone(reward) if self.methods.feedback == Feedback::Full => {
+                (1, reward.units())
+            }
             Outcome::Forgone(_) | Outcome::Failed | Outcome::Missing => return,
         };
-        self.saved.completions[task] += 1;
-        self.saved.reward_sum[task] = self.saved.reward_sum[task].saturating_add(reward.units());
+        self.saved.completions[task] = self.saved.completions[task].saturating_add(count);
+        self.saved.reward_sum[task] = self.saved.reward_sum[task].saturating_add(sum);
     }
 
     /// Calls a method of the object unless something has failed before.
@@ -334,6 +337,15 @@ impl Learner for CustomLearner {
             Outcome::Done(reward) => (true, Some(reward)),
             Outcome::Forgone(reward) => (false, Some(reward)),
             Outcome::Failed => (false, None),
+            // The number of completions and the sum of their rewards.
+            Outcome::Counted(completions) => {
+                let share = completions.reward_sum() as f64 / Reward::UNITS as f64;
+                let (count, sum) = (completions.count(), share * self.reward_max);
+                self.call(|object| {
+                    object.call_method1("observe", (task, spend, count, sum)).map(drop)
+                });
+                return;
+            }
             Outcome::Missing => return,
         };
         let reward = reward.map(|reward| reward.share() * self.reward_max);

@@ -106,7 +106,7 @@ impl Environment {
     /// Raises
     /// ------
     /// SimulationError
-    ///     If there is not one probability per task.
+    ///     If there is not one probability per task, or the problem has volumes.
     #[allow(clippy::type_complexity, reason = "a pair of arrays")]
     fn draw<'py>(
         &self,
@@ -116,6 +116,11 @@ impl Environment {
         success: &Bound<'py, PyAny>,
     ) -> PyResult<(Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<f64>>)> {
         let _ = spend;
+        if self.environment.has_counts() {
+            return Err(SimulationError::new_err(
+                "environment: draws single completions, but the problem has volumes",
+            ));
+        }
         let success = numbers(success, "success", SimulationError::new_err)?;
         if success.as_slice().len() != self.tasks {
             return Err(SimulationError::new_err(format!(
@@ -129,7 +134,7 @@ impl Environment {
         let completed = outcomes.iter().map(|outcome| matches!(outcome, Outcome::Done(_)));
         let reward = outcomes.iter().map(|outcome| match outcome {
             Outcome::Done(reward) | Outcome::Forgone(reward) => reward.share() * self.reward_max,
-            Outcome::Failed | Outcome::Missing => f64::NAN,
+            Outcome::Counted(_) | Outcome::Failed | Outcome::Missing => f64::NAN,
         });
         Ok((PyArray1::from_iter(py, completed), PyArray1::from_iter(py, reward)))
     }

@@ -106,8 +106,9 @@ impl Ledger {
             .map(|row| Entry {
                 round: row.round,
                 task: row.task,
-                completed: row.completed,
+                completions: u64::from(row.completed),
                 reward: row.reward,
+                spend: None,
             })
             .collect();
         let reported = self.locked().report(&entries).map_err(|error| match error {
