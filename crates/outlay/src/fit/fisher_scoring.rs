@@ -1,7 +1,7 @@
 //! Maximum likelihood by damped Fisher scoring within limits, and by golden-section search along a
 //! kink of the curve.
 
-use super::likelihood::Likelihood;
+use super::likelihood::Objective;
 use super::model::{MAX_COORDINATES, Point};
 
 /// The result of a search.
@@ -21,7 +21,7 @@ const MAX_DAMPING: f64 = 1e10;
 /// Maximises the likelihood from `start` over the `free` coordinates until no step predicts a
 /// relative gain.
 pub(super) fn fisher_scoring(
-    likelihood: &Likelihood,
+    likelihood: &impl Objective,
     start: Point,
     free: [bool; MAX_COORDINATES],
 ) -> Maximum {
@@ -61,13 +61,13 @@ pub(super) fn fisher_scoring(
 
 /// The coordinates that may move: not those at a limit that the gradient would cross.
 fn movable(
-    likelihood: &Likelihood,
+    likelihood: &impl Objective,
     at: &Point,
     gradient: &Point,
     free: [bool; MAX_COORDINATES],
 ) -> [bool; MAX_COORDINATES] {
     std::array::from_fn(|coordinate| {
-        let (low, high) = likelihood.limits[coordinate];
+        let (low, high) = likelihood.limits()[coordinate];
         let slope = gradient[coordinate];
         free[coordinate]
             && slope != 0.0
@@ -133,20 +133,20 @@ pub(super) fn solve(
 /// Fisher scoring. If the curve has a kink among the spends, where the gradient is not reliable,
 /// the kink is searched separately.
 pub(super) fn maximize(
-    likelihood: &Likelihood,
+    likelihood: &impl Objective,
     start: Point,
     free: [bool; MAX_COORDINATES],
 ) -> Maximum {
     let reached = fisher_scoring(likelihood, start, free);
     // Spends are multiples of the largest, so its logarithm is zero.
-    let kink = likelihood.model.shape.kink().filter(|&kink| free[kink] && reached.at[kink] < 0.0);
+    let kink = likelihood.kink().filter(|&kink| free[kink] && reached.at[kink] < 0.0);
     let polished = kink.map_or(reached, |kink| along_kink(likelihood, reached, free, kink));
     if polished.value > reached.value { polished } else { reached }
 }
 
 /// Golden-section search along the kink. The other coordinates are maximised for each position.
 fn along_kink(
-    likelihood: &Likelihood,
+    likelihood: &impl Objective,
     from: Maximum,
     mut free: [bool; MAX_COORDINATES],
     kink: usize,
@@ -164,7 +164,7 @@ fn along_kink(
         }
         found
     };
-    let (least, most) = likelihood.limits[kink];
+    let (least, most) = likelihood.limits()[kink];
     let (mut low, mut high) =
         ((from.at[kink] - SEARCH_RADIUS).max(least), (from.at[kink] + SEARCH_RADIUS).min(most));
     let mut trials = (high - GOLDEN * (high - low), low + GOLDEN * (high - low));

@@ -8,7 +8,7 @@ use super::observations::Observations;
 pub(super) struct Likelihood {
     pub(super) model: Model,
     rows: Vec<Row>,
-    pub(super) limits: [(f64, f64); MAX_COORDINATES],
+    limits: [(f64, f64); MAX_COORDINATES],
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +25,51 @@ pub(super) struct Terms {
     pub(super) value: f64,
     pub(super) gradient: Point,
     pub(super) information: [[f64; MAX_COORDINATES]; MAX_COORDINATES],
+}
+
+impl Terms {
+    pub(super) const ZERO: Self = Self {
+        value: 0.0,
+        gradient: [0.0; MAX_COORDINATES],
+        information: [[0.0; MAX_COORDINATES]; MAX_COORDINATES],
+    };
+
+    /// Adds a row to the gradient and to the lower triangle of the information.
+    pub(super) fn add(&mut self, pull: f64, weight: f64, slopes: &Point) {
+        for one in 0..MAX_COORDINATES {
+            self.gradient[one] += pull * slopes[one];
+            for other in 0..=one {
+                self.information[one][other] += weight * slopes[one] * slopes[other];
+            }
+        }
+    }
+
+    /// Copies the lower triangle of the information to the upper one.
+    pub(super) fn mirror(&mut self) {
+        for one in 0..MAX_COORDINATES {
+            for other in 0..one {
+                self.information[other][one] = self.information[one][other];
+            }
+        }
+    }
+}
+
+/// A log-likelihood that can be maximised within limits.
+pub(super) trait Objective {
+    /// The search limits of each coordinate.
+    fn limits(&self) -> &[(f64, f64); MAX_COORDINATES];
+
+    /// The coordinate along which the likelihood is not twice differentiable, if there is one.
+    fn kink(&self) -> Option<usize>;
+
+    /// Whether a limit of the search is one of the parameter itself.
+    fn is_natural_limit(&self, coordinate: usize, upper: bool) -> bool;
+
+    /// The nearest point within the limits.
+    fn within(&self, at: Point) -> Point;
+
+    /// The log-likelihood with its gradient and Fisher's information.
+    fn terms(&self, at: &Point) -> Terms;
 }
 
 /// Limits the weight of a row whose probability is near 0 or 1.
@@ -54,15 +99,6 @@ impl Likelihood {
         Self { rows: rows.collect(), ..self.clone() }
     }
 
-    /// The nearest point within the limits.
-    pub(super) fn within(&self, mut at: Point) -> Point {
-        for (coordinate, (low, high)) in at.iter_mut().zip(self.limits) {
-            *coordinate = coordinate.clamp(low, high);
-        }
-        at[FLOOR] = at[FLOOR].min(at[CEILING]);
-        at
-    }
-
     /// The log-likelihood; minus infinity if the log has an event of probability zero.
     pub(super) fn value(&self, at: &Point) -> f64 {
         let mut value = 0.0;
@@ -73,13 +109,31 @@ impl Likelihood {
         }
         value
     }
+}
 
-    pub(super) fn terms(&self, at: &Point) -> Terms {
-        let mut terms = Terms {
-            value: 0.0,
-            gradient: [0.0; MAX_COORDINATES],
-            information: [[0.0; MAX_COORDINATES]; MAX_COORDINATES],
-        };
+impl Objective for Likelihood {
+    fn limits(&self) -> &[(f64, f64); MAX_COORDINATES] {
+        &self.limits
+    }
+
+    fn kink(&self) -> Option<usize> {
+        self.model.shape.kink()
+    }
+
+    fn is_natural_limit(&self, coordinate: usize, upper: bool) -> bool {
+        self.model.is_natural_limit(coordinate, upper)
+    }
+
+    fn within(&self, mut at: Point) -> Point {
+        for (coordinate, (low, high)) in at.iter_mut().zip(self.limits) {
+            *coordinate = coordinate.clamp(low, high);
+        }
+        at[FLOOR] = at[FLOOR].min(at[CEILING]);
+        at
+    }
+
+    fn terms(&self, at: &Point) -> Terms {
+        let mut terms = Terms::ZERO;
         for row in &self.rows {
             let chance = self.model.chance(row.spend, row.log_spend, at);
             terms.value += weighted_log(row.successes, chance.success)
@@ -88,23 +142,13 @@ impl Likelihood {
                 (chance.success.max(LEAST_VARIANCE), chance.failure.max(LEAST_VARIANCE));
             let pull = row.successes / success - row.failures / failure;
             let weight = (row.successes + row.failures) / (success * failure);
-            for one in 0..MAX_COORDINATES {
-                terms.gradient[one] += pull * chance.slopes[one];
-                for other in 0..=one {
-                    terms.information[one][other] +=
-                        weight * chance.slopes[one] * chance.slopes[other];
-                }
-            }
+            terms.add(pull, weight, &chance.slopes);
         }
-        for one in 0..MAX_COORDINATES {
-            for other in 0..one {
-                terms.information[other][one] = terms.information[one][other];
-            }
-        }
+        terms.mirror();
         terms
     }
 }
 
-fn weighted_log(count: f64, chance: f64) -> f64 {
+pub(super) fn weighted_log(count: f64, chance: f64) -> f64 {
     if count > 0.0 { count * chance.ln() } else { 0.0 }
 }

@@ -32,6 +32,7 @@ mod monotone;
 mod observations;
 mod one_sided_log;
 mod parametric;
+mod profile;
 mod requirements;
 mod rewards;
 mod sampling;

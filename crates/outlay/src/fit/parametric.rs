@@ -1,9 +1,10 @@
 //! Maximum likelihood for the parametric families, with intervals by profile likelihood.
 
-use super::fisher_scoring::{Maximum, fisher_scoring, maximize, solve};
-use super::likelihood::Likelihood;
-use super::model::{CEILING, FLOOR, MAX_COORDINATES, Model, Point, Shape};
+use super::fisher_scoring::{Maximum, fisher_scoring, maximize};
+use super::likelihood::{Likelihood, Objective};
+use super::model::{CEILING, FLOOR, Model, Point, Shape};
 use super::observations::Observations;
+use super::profile::Profile;
 use super::{Family, FitError, Parameter};
 use crate::Curve;
 
@@ -13,8 +14,7 @@ const GROUPS: usize = 4096;
 const START_GROUPS: usize = 256;
 /// The number of starting points for the search.
 const STARTS: usize = 3;
-/// Twice the decrease of the log-likelihood at the ends of a 95 % interval: the quantile of
-/// chi-square with one degree of freedom.
+/// The 95 % quantile of chi-square with one degree of freedom.
 const FALL: f64 = 3.841_458_820_694_124;
 
 /// A model fitted to a log.
@@ -83,104 +83,13 @@ impl ParametricFit {
     /// Every fitted parameter with its interval.
     pub(super) fn parameters(&self) -> Vec<Parameter> {
         let model = self.likelihood.model;
-        let widths = self.standard_errors();
+        let profile = Profile::new(&self.likelihood, self.maximize, model.free(), FALL);
         let parameter = |coordinate: usize| {
-            let [low, high] =
-                [false, true].map(|upper| self.end(coordinate, upper, widths[coordinate]));
+            let (low, high) = profile.interval(coordinate);
             model.parameter(coordinate, self.maximize.at[coordinate], low, high, self.unit)
         };
         model.coordinates().map(parameter).collect()
     }
-
-    /// Standard errors by Fisher's information, the starting points for the ends of the intervals.
-    fn standard_errors(&self) -> Point {
-        let mut information = self.likelihood.terms(&self.maximize.at).information;
-        let free = self.likelihood.model.free();
-        for one in 0..MAX_COORDINATES {
-            if !free[one] {
-                information[one] = [0.0; MAX_COORDINATES];
-                (0..MAX_COORDINATES).for_each(|other| information[other][one] = 0.0);
-                information[one][one] = 1.0;
-            }
-            information[one][one] *= 1.0 + 1e-9;
-        }
-        std::array::from_fn(|coordinate| {
-            let mut unit = [0.0; MAX_COORDINATES];
-            unit[coordinate] = 1.0;
-            let variance = solve(information, unit)[coordinate];
-            if variance > 0.0 && variance.is_finite() {
-                variance.sqrt().clamp(1e-6, 2.0)
-            } else {
-                0.1
-            }
-        })
-    }
-
-    /// The end of the 95 % interval by profile likelihood; `None` if it is beyond the limits,
-    /// unless the limit is natural to the parameter.
-    fn end(&self, coordinate: usize, upper: bool, width: f64) -> Option<f64> {
-        let limit = if upper {
-            self.likelihood.limits[coordinate].1
-        } else {
-            self.likelihood.limits[coordinate].0
-        };
-        let best = self.maximize.at[coordinate];
-        let mut free = self.likelihood.model.free();
-        free[coordinate] = false;
-        // Twice the decrease, maximised over the other coordinates; each search starts where the
-        // last one ended.
-        let mut at = self.maximize.at;
-        let fall = |to: f64, at: &mut Point| {
-            let mut start = *at;
-            start[coordinate] = to;
-            let found = maximize(&self.likelihood, start, free);
-            if found.value.is_finite() {
-                *at = found.at;
-            }
-            2.0 * (self.maximize.value - found.value)
-        };
-        let (mut inside, mut step) = ((best, 0.0), 2.0 * width);
-        let outside = loop {
-            let next =
-                if upper { (inside.0 + step).min(limit) } else { (inside.0 - step).max(limit) };
-            let fallen = if inside.0 == limit { FALL } else { fall(next, &mut at) };
-            if !(fallen < FALL) {
-                break (next, fallen);
-            }
-            (inside, step) = ((next, fallen), 2.0 * step);
-        };
-        if inside.0 == limit {
-            return self.likelihood.model.is_natural_limit(coordinate, upper).then_some(limit);
-        }
-        Some(narrowed(inside, outside, 1e-3 * width, |to| fall(to, &mut at)))
-    }
-}
-
-/// The point where the decrease reaches the limit, between a point inside and one outside. Its
-/// square root is nearly linear, so regula falsi is used, with bisection if one end stays.
-fn narrowed(
-    mut inside: (f64, f64),
-    mut outside: (f64, f64),
-    enough: f64,
-    mut fall: impl FnMut(f64) -> f64,
-) -> f64 {
-    const STEPS: usize = 40;
-    let excess = |fallen: f64| fallen.max(0.0).sqrt() - FALL.sqrt();
-    for step in 0..STEPS {
-        if (outside.0 - inside.0).abs() < enough {
-            break;
-        }
-        let share = excess(inside.1) / (excess(inside.1) - excess(outside.1));
-        let usable = share.is_finite() && step % 3 != 2;
-        let share = if usable { share.clamp(0.02, 0.98) } else { 0.5 };
-        let next = inside.0 + share * (outside.0 - inside.0);
-        let fallen = fall(next);
-        if (excess(fallen)).abs() < 1e-4 {
-            return next;
-        }
-        if fallen < FALL { inside = (next, fallen) } else { outside = (next, fallen) }
-    }
-    0.5 * (inside.0 + outside.0)
 }
 
 /// A coarse grid of points: amounts along the spends and beyond, shapes from flat to steep,
