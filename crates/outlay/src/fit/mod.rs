@@ -3,7 +3,8 @@
 //! [`fit`] estimates a task's curve from [`Observations`] (spends and successes) by maximum
 //! likelihood: a parametric family, one step, or a nondecreasing curve. [`Choice::Auto`] selects
 //! the family by cross-validation. [`fit_requirements`] takes [`Requirements`], such as closing
-//! prices or running times, some of them right-censored.
+//! prices or running times, some of them right-censored. [`fit_counts`] takes a [`CountLog`] with
+//! the number of completions of each row, such as the conversions of a day.
 //!
 //! ```
 //! use outlay::fit::{Choice, Family, Observations, Options, fit};
@@ -23,6 +24,7 @@
 //! position can cost everything. Smooth curves tolerate errors better.
 
 mod confidence_band;
+mod counts;
 mod cross_validation;
 mod fisher_scoring;
 mod goodness_of_fit;
@@ -40,6 +42,7 @@ mod step;
 mod warning;
 
 pub use confidence_band::{Interval, confidence_band, requirements_confidence_band};
+pub use counts::{CountFit, CountGroup, CountLog, fit_counts};
 pub use cross_validation::Candidate;
 use goodness_of_fit::wilson;
 pub use goodness_of_fit::{Bin, bins, calibration};
@@ -216,6 +219,8 @@ pub struct Fitted {
     pub candidates: Vec<Candidate>,
     /// Warnings about the fit.
     pub warnings: Vec<Warning>,
+    /// The volume and the dispersion, if the curve was fitted to counts.
+    pub counts: Option<CountFit>,
 }
 
 impl Fitted {
@@ -264,6 +269,17 @@ pub enum FitError {
         /// The number of successes.
         successes: f64,
     },
+    /// An invalid count.
+    #[error("row {row}: a count must be finite and not negative, not {count}")]
+    Count {
+        /// The row, counted from 0.
+        row: usize,
+        /// The count.
+        count: f64,
+    },
+    /// A step was to be fitted to counts.
+    #[error("a threshold curve cannot be fitted to counts")]
+    CountsWithStep,
     /// The log is empty.
     #[error("the log is empty")]
     NoData,
@@ -308,6 +324,7 @@ pub fn fit(log: &Observations, choice: Choice, options: &Options) -> Result<Fitt
         constant_log_loss: folds.constant_log_loss(),
         candidates,
         warnings: Vec::new(),
+        counts: None,
     };
     if free_success && form.family.is_parametric() {
         result.warnings.push(Warning::FreeSuccess);
@@ -363,8 +380,6 @@ fn fitted(
 
 /// Adds the warnings about a curve that was fitted to a log.
 fn with_warnings(mut fitted: Fitted, log: &Observations, options: &Options) -> Fitted {
-    const FAR_FROM_ZERO: f64 = 0.1;
-    const NEARLY: f64 = 1.01;
     let Some((least, largest)) = log.range() else { return fitted };
     let warnings = &mut fitted.warnings;
     if fitted.kind != Kind::Guess {
@@ -381,13 +396,18 @@ fn with_warnings(mut fitted: Fitted, log: &Observations, options: &Options) -> F
         warnings.extend(loose.map(|parameter| Warning::Unbounded { parameter: parameter.name }));
         warnings
             .extend(goodness_of_fit::decrease(log).map(|(from, to)| Warning::Falls { from, to }));
-        warnings.extend(
-            fitted
-                .calibration
-                .filter(|&calibration| calibration < POOR_CALIBRATION)
-                .map(|calibration| Warning::Misses { calibration }),
-        );
     }
+    add_common_warnings(&mut fitted, (least, largest), options);
+    fitted
+}
+
+/// Adds the warnings about the goodness of fit and about spends outside the range of the log.
+fn add_common_warnings(fitted: &mut Fitted, (least, largest): (f64, f64), options: &Options) {
+    const FAR_FROM_ZERO: f64 = 0.1;
+    const NEARLY: f64 = 1.01;
+    let warnings = &mut fitted.warnings;
+    let poor = fitted.calibration.filter(|&calibration| calibration < POOR_CALIBRATION);
+    warnings.extend(poor.map(|calibration| Warning::Misses { calibration }));
     let budget = options.budget.unwrap_or(largest);
     if least > FAR_FROM_ZERO * budget {
         warnings.push(Warning::NothingBelow { to: least });
@@ -395,7 +415,6 @@ fn with_warnings(mut fitted: Fitted, log: &Observations, options: &Options) -> F
     if budget > largest * NEARLY {
         warnings.push(Warning::Extrapolates { from: largest });
     }
-    fitted
 }
 
 /// Fits the curve of a task to requirements: the share of rows that require at most the spend.
@@ -432,5 +451,6 @@ pub fn fit_requirements(
         calibration: None,
         candidates: Vec::new(),
         warnings,
+        counts: None,
     })
 }

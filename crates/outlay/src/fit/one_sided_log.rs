@@ -25,6 +25,7 @@ pub(super) fn guess(log: &Observations) -> Result<Option<Fitted>, FitError> {
         calibration: None,
         candidates: Vec::new(),
         warnings: vec![warning],
+        counts: None,
     }))
 }
 

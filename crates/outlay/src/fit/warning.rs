@@ -63,6 +63,46 @@ pub enum Warning {
     /// The log has successes at zero spend, so a floor was fitted.
     #[error("successes at zero spend: a floor was fitted")]
     FreeSuccess,
+    /// The log has no completions at all.
+    #[error("no completions in {rows} rows: a guess that assumes half a completion")]
+    NoCompletions {
+        /// The number of rows.
+        rows: f64,
+    },
+    /// The log has few rows.
+    #[error("only {rows} rows")]
+    FewRows {
+        /// The number of rows.
+        rows: f64,
+    },
+    /// The log has completions at zero spend, so a floor was fitted.
+    #[error("completions at zero spend: a floor was fitted")]
+    FreeCompletions,
+    /// The counts are about proportional to the spend, so volume and scale are known only together.
+    #[error(
+        "the counts show no limit up to {}: volume and scale are not determined, and the curve \
+         beyond that spend is a guess", short(*.to)
+    )]
+    NoLimit {
+        /// The largest spend of the log.
+        to: f64,
+    },
+    /// The interval of the volume is wide.
+    #[error("the volume is poorly determined, between {} and {}", short(*.low), short(*.high))]
+    WideVolume {
+        /// The lower end of the interval.
+        low: f64,
+        /// The upper end of the interval.
+        high: f64,
+    },
+    /// Counts decrease significantly with the spend.
+    #[error("the counts decrease between {} and {}", short(*.from), short(*.to))]
+    CountsFall {
+        /// The spend with the higher counts.
+        from: f64,
+        /// The spend with the lower counts.
+        to: f64,
+    },
     /// The largest amounts are censored, so the end of the curve is unknown.
     #[error(
         "stays at {} from {} on: the largest amounts are censored",

@@ -1,4 +1,5 @@
 //! Curves fitted to logs.
 
+mod counts;
 mod properties;
 mod recovery;
