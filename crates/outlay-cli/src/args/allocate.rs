@@ -18,6 +18,11 @@ pub(crate) struct AllocateArgs {
     #[arg(long, value_name = "UNIT", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) round: Option<f64>,
 
+    /// Spend on a task nothing or an amount within `covers`, the spends of the log that its curve
+    /// was fitted to
+    #[arg(long)]
+    pub(crate) within_data: bool,
+
     /// Number of threads for problems with 100,000 tasks or more; does not affect the result
     /// [default: number of cores]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]

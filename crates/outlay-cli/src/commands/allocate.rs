@@ -28,7 +28,12 @@ struct Answer {
 
 pub(crate) fn run(arguments: &AllocateArgs, quiet: bool) -> Result<CommandOutput, Failure> {
     let file = ReportFile::new(arguments.solve.report.as_deref(), &[&arguments.solve.problem])?;
-    let problem = problem_source::problem(&arguments.solve.problem)?;
+    let mut problem = problem_source::problem(&arguments.solve.problem)?;
+    if arguments.within_data {
+        problem = problem.within_data().map_err(|errors| {
+            Failure::problem("--within-data: the problem bounded to the spends of its log", &errors)
+        })?;
+    }
     let values = values(&problem, arguments.solve.values.as_deref())?;
     let budget = arguments.budget.unwrap_or(problem.budget());
     let options = arguments.solve.options(&problem);
@@ -143,11 +148,16 @@ struct Row<'a> {
     #[serde(serialize_with = "without_underflow")]
     marginal_return: f64,
     bound: Option<&'static str>,
+    /// Only if a task has `covers`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extrapolates: Option<bool>,
 }
 
 impl Answer {
     fn rows(&self) -> impl Iterator<Item = Row<'_>> {
-        self.problem.tasks().iter().zip(&self.outcomes).map(|(task, outcome)| Row {
+        // For all tasks or none, so that the rows of a CSV file have the same columns.
+        let has_covers = self.problem.tasks().iter().any(|task| task.covers().is_some());
+        self.problem.tasks().iter().zip(&self.outcomes).map(move |(task, outcome)| Row {
             task: task.name(),
             spend: outcome.spend,
             share: outcome.share,
@@ -156,6 +166,7 @@ impl Answer {
             expected_reward: outcome.expected_reward,
             marginal_return: outcome.marginal_return,
             bound: outcome.bound.map(outlay::plan::BindingBound::as_str),
+            extrapolates: has_covers.then(|| task.extrapolates(outcome.spend)),
         })
     }
 
@@ -196,6 +207,26 @@ impl Answer {
         format!("\nbounds that are not multiples are rounded inwards: {}", listed(&moved))
     }
 
+    /// The tasks whose curves are extrapolated, as a line of text; empty if there are none.
+    fn extrapolation_line(&self) -> String {
+        let tasks = self.problem.tasks().iter().zip(&self.outcomes);
+        let outside: Vec<String> = tasks
+            .filter(|(task, outcome)| task.extrapolates(outcome.spend))
+            .map(|(task, _)| match task.covers() {
+                Some([low, high]) => format!("{} ({low} to {high})", task.name()),
+                None => task.name().to_owned(),
+            })
+            .collect();
+        if outside.is_empty() {
+            return String::new();
+        }
+        format!(
+            "\n! spends outside the log that the curves were fitted to (--within-data avoids \
+             them): {}",
+            listed(&outside)
+        )
+    }
+
     fn precision(&self) -> Precision {
         let budget = self.allocation.budget;
         let spends = self.outcomes.iter().map(|outcome| outcome.spend);
@@ -231,7 +262,11 @@ impl Answer {
             table.row(vec![
                 task.name().to_owned(),
                 task.current().map(|current| precision.amount(current)).unwrap_or_default(),
-                precision.amount(outcome.spend),
+                format!(
+                    "{}{}",
+                    if task.extrapolates(outcome.spend) { "! " } else { "" },
+                    precision.amount(outcome.spend)
+                ),
                 percent(outcome.share),
                 percent(outcome.success),
                 if has_counts { figure(outcome.completions) } else { String::new() },
@@ -326,7 +361,7 @@ impl Answer {
                 self.moved_bounds_line()
             )
         });
-        parts.join(" · ") + &rounding.unwrap_or_default()
+        parts.join(" · ") + &rounding.unwrap_or_default() + &self.extrapolation_line()
     }
 }
 

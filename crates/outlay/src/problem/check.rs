@@ -8,7 +8,7 @@ use super::environment::check_environment;
 use super::errors::{ErrorList, FieldPath, LowerBoundKeys, ProblemErrorKind};
 use super::origins::Origins;
 use super::{
-    Bounds, CompletionLaw, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskExtras,
+    Bounds, CompletionLaw, Problem, ProblemErrors, ProblemSpec, RewardLaw, Seen, Task, TaskExtras,
     TaskSpec, covers,
 };
 use crate::curve::{AMOUNT_RANGE, NumberRange};
@@ -83,6 +83,8 @@ impl TaskChecker {
                 reward: task.reward,
                 bounds,
                 current: task.current,
+                covers: task.covers,
+                seen: task.seen,
             }
             .boxed(),
         });
@@ -222,6 +224,7 @@ fn check_task(
         let expected = NumberRange::Volume { max: MAX_VOLUME };
         errors.out_of_range(FieldPath::Key(&path, "volume"), volume, expected);
     }
+    check_log(task, path, reward_max, errors);
     if let Some(law) = &task.reward {
         let path = FieldPath::Key(&path, "reward");
         check_reward(law, reward_max, &mut |field, kind| {
@@ -244,6 +247,26 @@ fn check_task(
         Some((field, kind)) => {
             errors.add(FieldPath::Key(&path, field), kind);
             Bounds::NONE
+        }
+    }
+}
+
+/// Checks the summary of the log that the curve was fitted to.
+fn check_log(task: &TaskSpec, path: FieldPath<'_>, reward_max: f64, errors: &mut ErrorList) {
+    if let Some([low, high]) = task.covers {
+        let path = FieldPath::Key(&path, "covers");
+        let is_valid = [low, high].iter().all(|&spend| require_amount(errors, path, Some(spend)));
+        if is_valid && low > high {
+            errors.add(path, ProblemErrorKind::DecreasingRange { low, high });
+        }
+    }
+    if let Some(Seen { completions, reward }) = task.seen {
+        let path = FieldPath::Key(&path, "seen");
+        let path = FieldPath::Key(&path, "reward");
+        let max = completions as f64 * reward_max;
+        // Sums of rewards have rounding errors.
+        if require_amount(errors, path, Some(reward)) && reward > max * (1.0 + 1e-9) {
+            errors.add(path, ProblemErrorKind::SeenAboveMax { reward, completions, reward_max });
         }
     }
 }

@@ -25,6 +25,8 @@
 //! volume = 1.0            # expected completions per round at success 1; default 1
 //! reward = { law = "bernoulli", mean = 0.6 }
 //! min = 0.0               # also: max, fixed, exclude = true, at_least = 50.0, current = 80.0
+//! covers = [10.0, 140.0]  # spends of the log that the curve was fitted to
+//! seen = { completions = 812, reward = 50344.1 } # totals of that log
 //! ```
 //!
 //! | family | parameters |
@@ -148,6 +150,11 @@ pub struct TaskSpec {
     pub at_least: Option<f64>,
     /// The present spend, with which reports compare.
     pub current: Option<f64>,
+    /// The smallest and the largest spend of the log that the curve was fitted to. Spends outside
+    /// are extrapolated.
+    pub covers: Option<[f64; 2]>,
+    /// The completions and rewards of that log.
+    pub seen: Option<Seen>,
     /// The position in a file, for messages: `tasks.csv line 7`. If empty, messages use the
     /// position in the list, such as `task[2]` for the third task.
     pub origin: String,
@@ -169,9 +176,20 @@ impl TaskSpec {
             exclude: false,
             at_least: None,
             current: None,
+            covers: None,
+            seen: None,
             origin: String::new(),
         }
     }
+}
+
+/// The completions of a task in a log and the sum of their rewards.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Seen {
+    /// The number of completions.
+    pub completions: u64,
+    /// The sum of their rewards.
+    pub reward: f64,
 }
 
 /// The use of budget that cannot increase the value because every curve is flat from there on.
@@ -222,10 +240,21 @@ struct TaskExtras {
     bounds: Bounds,
     #[serde(skip_serializing_if = "Option::is_none")]
     current: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    covers: Option<[f64; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seen: Option<Seen>,
 }
 
 impl TaskExtras {
-    const NONE: Self = Self { volume: 1.0, reward: None, bounds: Bounds::NONE, current: None };
+    const NONE: Self = Self {
+        volume: 1.0,
+        reward: None,
+        bounds: Bounds::NONE,
+        current: None,
+        covers: None,
+        seen: None,
+    };
 
     fn boxed(self) -> Option<Box<Self>> {
         (self != Self::NONE).then(|| Box::new(self))
@@ -317,6 +346,29 @@ impl Problem {
         Self { tasks: self.tasks.iter().zip(bounds).map(changed).collect(), ..self.clone() }
     }
 
+    /// The same problem with spends bounded by `covers`: a task that has it gets nothing or an
+    /// amount that the log of its curve covers. Narrower bounds remain.
+    ///
+    /// # Errors
+    /// If the bounds of a task allow no spend that its log covers.
+    pub fn within_data(&self) -> Result<Self, ProblemErrors> {
+        let mut errors = errors::ErrorList::default();
+        let mut bounds: Vec<Bounds> = Vec::with_capacity(self.tasks.len());
+        for (position, task) in self.tasks.iter().enumerate() {
+            let bounded = task.bounds_within_data();
+            if bounded.is_none()
+                && let Some([low, high]) = task.covers()
+            {
+                let path = errors::FieldPath::task(position);
+                let kind = ProblemErrorKind::OutsideCovers { low, high };
+                errors.add(errors::FieldPath::Key(&path, "covers"), kind);
+            }
+            bounds.push(bounded.unwrap_or(task.bounds()));
+        }
+        errors.into_result(())?;
+        Ok(self.with_bounds(&bounds))
+    }
+
     /// The same problem with other curves, one per task.
     pub(crate) fn with_curves(&self, curves: Vec<Curve>) -> Self {
         let tasks =
@@ -405,6 +457,44 @@ impl Task {
     #[must_use]
     pub fn current(&self) -> Option<f64> {
         self.extras.as_ref().and_then(|extras| extras.current)
+    }
+
+    /// The smallest and the largest spend of the log that its curve was fitted to, if given.
+    #[must_use]
+    pub fn covers(&self) -> Option<[f64; 2]> {
+        self.extras.as_ref().and_then(|extras| extras.covers)
+    }
+
+    /// The completions and rewards of that log, if given.
+    #[must_use]
+    pub fn seen(&self) -> Option<Seen> {
+        self.extras.as_ref().and_then(|extras| extras.seen)
+    }
+
+    /// Its bounds and `covers`; `None` if they contradict each other.
+    fn bounds_within_data(&self) -> Option<Bounds> {
+        let bounds = self.bounds();
+        let Some([low, high]) = self.covers() else { return Some(bounds) };
+        let max = bounds.max.min(high);
+        if bounds.min > 0.0 {
+            let min = bounds.min.max(low);
+            return (min <= max && bounds.max >= low).then_some(Bounds { min, max, at_least: 0.0 });
+        }
+        let at_least = bounds.at_least.max(low);
+        // Nothing can always be spent, if no amount of the log is allowed.
+        let max = if at_least <= max { max } else { 0.0 };
+        Some(Bounds { min: 0.0, max, at_least: if max > 0.0 { at_least } else { 0.0 } })
+    }
+
+    /// Whether its curve is extrapolated at a spend: the log that it was fitted to does not cover
+    /// it. Spending nothing needs no log.
+    #[must_use]
+    pub fn extrapolates(&self, spend: f64) -> bool {
+        /// Spends this close to an end, relative to it, are covered.
+        const NEARBY: f64 = 1e-9;
+        self.covers().is_some_and(|[low, high]| {
+            spend > 0.0 && !(low * (1.0 - NEARBY)..=high * (1.0 + NEARBY)).contains(&spend)
+        })
     }
 
     fn with_bounds(&self, bounds: Bounds) -> Self {

@@ -324,3 +324,85 @@ fn a_file_is_read_once() {
     assert!(Problem::from_toml(&format!("{task}{task}{missing}{missing}"), &files).is_err());
     assert_eq!(*files.reads.borrow(), ["prices.csv", "missing.csv"]);
 }
+
+#[test]
+fn the_summary_of_a_log_is_kept() {
+    let text = r#"
+        budget = 100.0
+        reward_max = 10.0
+        [[task]]
+        name = "search"
+        curve = { family = "exponential", scale = 30.0 }
+        volume = 60.0
+        covers = [10.0, 140.5]
+        seen = { completions = 812, reward = 5034.25 }
+    "#;
+    let problem = Problem::from_toml(text, &NoFiles).unwrap();
+    let task = &problem.tasks()[0];
+    assert_eq!(task.covers(), Some([10.0, 140.5]));
+    assert_eq!(task.seen(), Some(outlay::problem::Seen { completions: 812, reward: 5034.25 }));
+    let extrapolates = [0.0, 9.0, 10.0, 100.0, 140.5, 141.0].map(|spend| task.extrapolates(spend));
+    assert_eq!(extrapolates, [false, true, false, false, false, true]);
+    // Without a log nothing is known to be extrapolated.
+    let other = outlay::TaskSpec::new("a", outlay::Curve::exponential(1.0).unwrap());
+    let other = outlay::ProblemSpec { tasks: vec![other], ..Default::default() }.check().unwrap();
+    assert!(!other.tasks()[0].extrapolates(5.0));
+    let again = Problem::from_toml(&problem.to_toml().unwrap(), &NoFiles).unwrap();
+    assert_eq!(problem, again);
+    let json = serde_json::to_string(&problem).unwrap();
+    assert_eq!(problem, Problem::from_json(&json, &NoFiles).unwrap());
+}
+
+#[test]
+fn an_invalid_summary_of_a_log_is_refused() {
+    let errors = |keys: &str| {
+        let curve = "curve = { family = 'exponential', scale = 30.0 }";
+        let text = format!("reward_max = 10.0\n[[task]]\n{curve}\n{keys}");
+        Problem::from_toml(&text, &NoFiles).unwrap_err().to_string()
+    };
+    assert_eq!(errors("covers = [5, 1]"), "task[0].covers: must not decrease: 5 > 1");
+    assert_eq!(
+        errors("covers = [5]"),
+        "task[0].covers: must have two numbers, the smallest and the largest spend of the log, \
+         not 1"
+    );
+    assert_eq!(
+        errors("covers = [-1, 5]"),
+        "task[0].covers: must be finite and not negative, not -1"
+    );
+    assert_eq!(
+        errors("seen = { completions = 3, reward = 31 }"),
+        "task[0].seen.reward: must be at most completions × `reward_max`: 31 > 3 × 10"
+    );
+    assert_eq!(
+        errors("seen = { completions = 3 }"),
+        "task[0].seen.reward: is missing: a summary of a log needs it"
+    );
+    assert_eq!(
+        errors("seen = { completions = 3, reward = 1, rows = 2 }"),
+        "task[0].seen: unknown key `rows`: expected one of `completions`, `reward`"
+    );
+}
+
+#[test]
+fn spends_can_be_bounded_by_the_log() {
+    let bounds = |keys: &str| {
+        let curve = "curve = { family = 'exponential', scale = 30.0 }";
+        let text = format!("budget = 100.0\n[[task]]\n{curve}\ncovers = [10, 50]\n{keys}");
+        let within = Problem::from_toml(&text, &NoFiles).unwrap().within_data();
+        within.map(|problem| problem.tasks()[0].bounds()).map_err(|errors| errors.to_string())
+    };
+    let expected = |min, max, at_least| Ok(Bounds { min, max, at_least });
+    assert_eq!(bounds(""), expected(0.0, 50.0, 10.0));
+    assert_eq!(bounds("max = 30"), expected(0.0, 30.0, 10.0));
+    assert_eq!(bounds("at_least = 20"), expected(0.0, 50.0, 20.0));
+    assert_eq!(bounds("min = 5"), expected(10.0, 50.0, 0.0));
+    assert_eq!(bounds("fixed = 20"), expected(20.0, 20.0, 0.0));
+    // Nothing can be spent if the log covers no amount that is allowed.
+    assert_eq!(bounds("max = 5"), expected(0.0, 0.0, 0.0));
+    assert_eq!(bounds("at_least = 60"), expected(0.0, 0.0, 0.0));
+    let refused = "task[0].covers: no spend that the bounds allow is between 10 and 50";
+    for keys in ["fixed = 5", "min = 60", "min = 1\nmax = 9"] {
+        assert_eq!(bounds(keys), Err(refused.to_owned()), "{keys}");
+    }
+}

@@ -146,6 +146,38 @@ pub enum ProblemErrorKind {
         /// The law, single or binomial.
         law: CompletionLaw,
     },
+    /// A list that is not a range.
+    #[error("must have two numbers, the smallest and the largest spend of the log, not {count}")]
+    NotARange {
+        /// The number of numbers.
+        count: usize,
+    },
+    /// A range whose ends are in the wrong order.
+    #[error("must not decrease: {low} > {high}")]
+    DecreasingRange {
+        /// The first number.
+        low: f64,
+        /// The second number.
+        high: f64,
+    },
+    /// The bounds of a task allow no spend that its log covers.
+    #[error("no spend that the bounds allow is between {low} and {high}")]
+    OutsideCovers {
+        /// The smallest spend of the log.
+        low: f64,
+        /// The largest spend of the log.
+        high: f64,
+    },
+    /// A sum of rewards that the completions cannot have.
+    #[error("must be at most completions × `reward_max`: {reward} > {completions} × {reward_max}")]
+    SeenAboveMax {
+        /// The sum of the rewards.
+        reward: f64,
+        /// The number of completions.
+        completions: u64,
+        /// The largest reward of one completion.
+        reward_max: f64,
+    },
     /// `fixed` together with other bounds.
     #[error("{fixed} cannot go with {}: keep one", in_backticks(.others))]
     FixedWithOthers {

@@ -1,7 +1,7 @@
 //! Tasks of a CSV file, one row per task.
 //!
 //! The columns are named as the keys of a task and, bare, those of its curve; the keys of its
-//! reward begin with `reward.`. An empty cell means that the key is unset. The numbers of a list
+//! reward begin with `reward.`, those of a log's summary with `seen.`. An empty cell means that the key is unset. The numbers of a list
 //! (`at`, `success`, `spend`, `samples`) are separated by `;`. Rows are read one at a time and not
 //! kept, because a file may have 10^6 of them.
 
@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use super::curve::curve_keys;
 use super::reward::reward_keys;
 use super::table::Fields;
-use super::task::{TASK_KEYS, add_placeholder, task_of};
+use super::task::{SEEN_KEYS, TASK_KEYS, TaskParts, add_placeholder, task_of};
 use super::{Reader, TaskSink};
 use crate::problem::errors::{FieldPath, ProblemErrorKind};
 use crate::table::{Row, TableError, TableReader};
@@ -24,6 +24,7 @@ enum Part {
     Task,
     Curve,
     Reward,
+    Seen,
 }
 
 /// The keys and positions of the columns of each part.
@@ -32,6 +33,7 @@ struct Columns<'s> {
     task: Vec<(&'s str, usize)>,
     curve: Vec<(&'s str, usize)>,
     reward: Vec<(&'s str, usize)>,
+    seen: Vec<(&'s str, usize)>,
 }
 
 /// Reads the tasks in the text of `file`.
@@ -85,7 +87,10 @@ fn read_row(
     let curve = Fields::of_row(path, &columns.curve, row);
     let reward = Fields::of_row(FieldPath::Key(&path, "reward"), &columns.reward, row);
     let reward = reward.entries().next().is_some().then_some(&reward);
-    if let Some(task) = task_of(&task, Some(&curve), reward, tasks.count(), reader) {
+    let seen = Fields::of_row(FieldPath::Key(&path, "seen"), &columns.seen, row);
+    let seen = seen.entries().next().is_some().then_some(&seen);
+    let parts = TaskParts { curve: Some(&curve), reward, seen };
+    if let Some(task) = task_of(&task, parts, tasks.count(), reader) {
         tasks.add(task, path);
     }
 }
@@ -111,6 +116,7 @@ fn read_header<'s>(
                     Part::Task => columns.task.push((key, position)),
                     Part::Curve => columns.curve.push((key, position)),
                     Part::Reward => columns.reward.push((key, position)),
+                    Part::Seen => columns.seen.push((key, position)),
                 }
                 continue;
             }
@@ -127,8 +133,10 @@ fn read_header<'s>(
 
 fn unknown_column(name: &str) -> ProblemErrorKind {
     let keys = TASK_KEYS.into_iter().chain(curve_keys()).map(str::to_owned);
-    let mut known: Vec<String> =
-        keys.chain(reward_keys().map(|key| format!("reward.{key}"))).collect();
+    let prefixed = reward_keys()
+        .map(|key| format!("reward.{key}"))
+        .chain(SEEN_KEYS.iter().map(|key| format!("seen.{key}")));
+    let mut known: Vec<String> = keys.chain(prefixed).collect();
     // Several families share a key.
     let mut listed = HashSet::new();
     known.retain(|key| listed.insert(key.clone()));
@@ -142,6 +150,9 @@ fn part_of(name: &str) -> Option<(Part, &str)> {
     }
     if let Some(key) = name.strip_prefix("reward.") {
         return is_known(key, reward_keys()).then_some((Part::Reward, key));
+    }
+    if let Some(key) = name.strip_prefix("seen.") {
+        return SEEN_KEYS.contains(&key).then_some((Part::Seen, key));
     }
     let key = name.strip_prefix("curve.").unwrap_or(name);
     is_known(key, curve_keys()).then_some((Part::Curve, key))

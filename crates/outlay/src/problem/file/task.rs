@@ -5,12 +5,14 @@ use super::reward::read_reward;
 use super::table::{Fields, RawValue};
 use super::value::Value;
 use super::{Reader, TaskSink};
-use crate::problem::TaskSpec;
-use crate::problem::errors::{FieldPath, ProblemErrorKind};
+use crate::problem::errors::{ErrorList, FieldPath, ProblemErrorKind};
+use crate::problem::{Seen, TaskSpec};
 
 /// The keys of a task that are not tables.
-pub(crate) const TASK_KEYS: [&str; 9] =
-    ["name", "value", "volume", "min", "max", "fixed", "exclude", "at_least", "current"];
+pub(crate) const TASK_KEYS: [&str; 10] =
+    ["name", "value", "volume", "min", "max", "fixed", "exclude", "at_least", "current", "covers"];
+/// The keys of `seen`.
+pub(crate) const SEEN_KEYS: [&str; 2] = ["completions", "reward"];
 
 /// Reads the task in a table of a document. Fields that cannot be read are left unset, so that the
 /// rest can still be checked.
@@ -23,14 +25,16 @@ pub(super) fn read_task(
     let Some(task) = Fields::of_value(path, value, &mut reader.errors) else {
         return add_placeholder(path, tasks, reader);
     };
-    task.reject_unknown(&[&TASK_KEYS, &["curve", "reward"]], &mut reader.errors);
+    task.reject_unknown(&[&TASK_KEYS, &["curve", "reward", "seen"]], &mut reader.errors);
     if !task.has("curve") {
         reader.errors.add(task.at("curve"), ProblemErrorKind::MissingCurve);
     }
     let (curve_path, reward_path) = (task.at("curve"), task.at("reward"));
     let curve = table(&task, "curve", curve_path, reader);
     let reward = table(&task, "reward", reward_path, reader);
-    if let Some(task) = task_of(&task, curve.as_ref(), reward.as_ref(), tasks.count(), reader) {
+    let seen = table(&task, "seen", task.at("seen"), reader);
+    let parts = TaskParts { curve: curve.as_ref(), reward: reward.as_ref(), seen: seen.as_ref() };
+    if let Some(task) = task_of(&task, parts, tasks.count(), reader) {
         tasks.add(task, path);
     }
 }
@@ -48,18 +52,27 @@ fn table<'a>(
     }
 }
 
-/// The task with these fields, curve and reward.
+/// The tables of a task.
+#[derive(Clone, Copy)]
+pub(crate) struct TaskParts<'p, 'a> {
+    pub(crate) curve: Option<&'p Fields<'a>>,
+    pub(crate) reward: Option<&'p Fields<'a>>,
+    pub(crate) seen: Option<&'p Fields<'a>>,
+}
+
+/// The task with these fields and tables.
 pub(crate) fn task_of(
     task: &Fields<'_>,
-    curve: Option<&Fields<'_>>,
-    reward: Option<&Fields<'_>>,
+    parts: TaskParts<'_, '_>,
     position: usize,
     reader: &mut Reader<'_>,
 ) -> Option<TaskSpec> {
-    let curve = curve
+    let curve = parts
+        .curve
         .and_then(|curve| read_curve(curve, reader))
         .or_else(|| reader.placeholder_curve.clone())?;
-    let reward = reward.and_then(|reward| read_reward(reward, reader));
+    let seen = parts.seen.and_then(|seen| read_seen(seen, reader));
+    let reward = parts.reward.and_then(|reward| read_reward(reward, reader));
     let errors = &mut reader.errors;
     Some(TaskSpec {
         name: task.text("name", errors).map_or_else(|| default_name(position), str::to_owned),
@@ -73,8 +86,28 @@ pub(crate) fn task_of(
         exclude: task.flag("exclude", errors).unwrap_or(false),
         at_least: task.number("at_least", errors),
         current: task.number("current", errors),
+        covers: read_range(task, errors),
+        seen,
         origin: String::new(),
     })
+}
+
+fn read_range(task: &Fields<'_>, errors: &mut ErrorList) -> Option<[f64; 2]> {
+    let numbers = task.numbers("covers", errors)?;
+    let range = <[f64; 2]>::try_from(numbers);
+    let error = |numbers: Vec<f64>| {
+        let kind = ProblemErrorKind::NotARange { count: numbers.len() };
+        errors.add(task.at("covers"), kind);
+    };
+    range.map_err(error).ok()
+}
+
+fn read_seen(seen: &Fields<'_>, reader: &mut Reader<'_>) -> Option<Seen> {
+    let errors = &mut reader.errors;
+    seen.reject_unknown(&[&SEEN_KEYS], errors);
+    SEEN_KEYS.iter().for_each(|key| seen.require(key, "a summary of a log", errors));
+    let (completions, reward) = (seen.count("completions", errors), seen.number("reward", errors));
+    Some(Seen { completions: completions?, reward: reward? })
 }
 
 /// Replaces a task that cannot be read at all, so that the positions of the others stay right.
