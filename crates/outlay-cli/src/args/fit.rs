@@ -7,6 +7,7 @@ use outlay::fit::{Choice, Family};
 
 use super::csv::OutcomeCsvArgs;
 use super::number::positive;
+use crate::input::date::Date;
 use crate::output::Format;
 
 #[derive(Debug, Args)]
@@ -20,12 +21,34 @@ pub(crate) struct FitArgs {
     pub(crate) spend: Option<String>,
 
     /// Column with the outcome: 1 or 0 (or true, false); with --trials, the number of successes
-    #[arg(long, value_name = "COLUMN", required_unless_present = "threshold")]
+    #[arg(long, value_name = "COLUMN", required_unless_present_any = ["threshold", "count"])]
     pub(crate) success: Option<String>,
 
     /// Column with the number of trials, if a row summarises several
     #[arg(long, value_name = "COLUMN", conflicts_with = "threshold")]
     pub(crate) trials: Option<String>,
+
+    /// Instead of --success: column with the number of completions of the row, such as the
+    /// conversions of a day. The volume is fitted too
+    #[arg(long, value_name = "COLUMN", conflicts_with_all = ["success", "trials", "threshold", "ceiling", "report"])]
+    pub(crate) count: Option<String>,
+
+    /// Column with the total reward of the completions of the row; revenue / count becomes the
+    /// task's value
+    #[arg(long, value_name = "COLUMN", requires = "count", group = "rewards")]
+    pub(crate) revenue: Option<String>,
+
+    /// Column with the date of the row, as 2026-11-18, for --since and --until
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) date: Option<String>,
+
+    /// Ignore rows before this date
+    #[arg(long, value_name = "DATE", requires = "date")]
+    pub(crate) since: Option<Date>,
+
+    /// Ignore rows after this date
+    #[arg(long, value_name = "DATE", requires = "date")]
+    pub(crate) until: Option<Date>,
 
     /// Instead of --spend: column with the spend that success required, such as a closing price or
     /// a running time. Rows without success (--success) are censored there: they required more
@@ -38,11 +61,11 @@ pub(crate) struct FitArgs {
     pub(crate) tasks: Vec<String>,
 
     /// Column with the reward of a success; its mean becomes the task's value
-    #[arg(long, value_name = "COLUMN")]
+    #[arg(long, value_name = "COLUMN", conflicts_with = "count", group = "rewards")]
     pub(crate) reward: Option<String>,
 
     /// Largest reward of one success, for the problem file [default: the largest in the log]
-    #[arg(long, value_name = "AMOUNT", value_parser = positive, allow_negative_numbers = true, requires = "reward")]
+    #[arg(long, value_name = "AMOUNT", value_parser = positive, allow_negative_numbers = true, requires = "rewards")]
     pub(crate) reward_max: Option<f64>,
 
     #[command(flatten)]
@@ -61,11 +84,13 @@ pub(crate) struct FitArgs {
     #[arg(long, conflicts_with = "threshold")]
     pub(crate) ceiling: bool,
 
-    /// Also fit the success probability at zero spend; always fitted if the log has successes there
+    /// Also fit the success probability at zero spend; always fitted if the log has successes
+    /// there, and with --count if it is significant
     #[arg(long, conflicts_with = "threshold")]
     pub(crate) floor: bool,
 
-    /// Budget of one round, for the problem file [default: the largest amount in the log]
+    /// Budget of one round, for the problem file [default: the largest amount in the log; with
+    /// --count, the sum of the tasks' mean spends]
     #[arg(long, value_parser = positive, allow_negative_numbers = true)]
     pub(crate) budget: Option<f64>,
 

@@ -1,6 +1,7 @@
 //! Input of the commands: problem files, CSV tables, state files and stores.
 
 pub(crate) mod csv_table;
+pub(crate) mod date;
 mod problem_file;
 pub(crate) mod problem_source;
 #[cfg(feature = "serve")]

@@ -229,3 +229,117 @@ fn flags_that_do_not_go_together() {
         "error: all spends in the log are zero: give the budget of one round with --budget\n",
     );
 }
+
+const COUNTS: [&str; 8] =
+    ["--task", "channel", "--spend", "spend", "--count", "orders", "--revenue", "revenue"];
+
+/// Two spends with mean counts of 6 and 9: the volume of an exponential curve is 12.
+const COUNT_LOG: &str = "date,channel,spend,orders,revenue\n\
+    2026-01-01,search,10,5,50\n\
+    2026-01-02,search,20,8,88\n\
+    2026-01-03,search,10,7,77\n\
+    2026-01-04,search,20,10,85\n";
+
+#[test]
+fn counts_are_written_as_volume_value_and_summary_of_the_log() {
+    let folder = folder("counts");
+    let path = folder.join("problem.toml");
+    let path = path.to_str().unwrap();
+    let more = ["--family", "exponential", "-o", path, "--format", "json"];
+    let output = fit_text(COUNT_LOG, &[&COUNTS[..], &more].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let task = &record["tasks"][0];
+    assert_eq!((&task["rows"], &task["completions"]), (&4.0.into(), &30.0.into()));
+    assert_eq!((&task["value"], &task["dispersion"]), (&10.0.into(), &1.0.into()));
+    assert!((task["volume"].as_f64().unwrap() - 12.0).abs() < 1e-6, "{task}");
+    // The default budget is the mean spend.
+    assert_eq!(record["budget"], 15.0);
+    assert!(
+        text(&output.stderr).starts_with("reward_max 11: the largest revenue / count of a row")
+    );
+    let written = std::fs::read_to_string(path).unwrap();
+    for line in [
+        "current = 15.0",
+        "covers = [10.0, 20.0]",
+        "[task.seen]\ncompletions = 30\nreward = 300.0",
+        "[environment.completions]\nlaw = \"poisson\"",
+        "# exponential, 4 rows",
+    ] {
+        assert!(written.contains(line), "{line}: {written}");
+    }
+    let allocated = run(&["allocate", path, "--budget", "30", "--format", "json"], "");
+    assert!(text(&allocated.stdout).contains("\"extrapolates\": true"));
+    let table = run(&["allocate", path, "--budget", "30"], "");
+    assert!(
+        text(&table.stdout).contains("--within-data avoids them): search (10 to 20)"),
+        "{}",
+        text(&table.stdout)
+    );
+    let within = ["allocate", path, "--budget", "30", "--within-data", "--format", "json"];
+    let within = run(&within, "");
+    let record: serde_json::Value = serde_json::from_slice(&within.stdout).unwrap();
+    let task = &record["tasks"][0];
+    assert_eq!((&task["spend"], &task["extrapolates"]), (&20.0.into(), &false.into()));
+}
+
+#[test]
+fn rows_are_selected_by_date() {
+    let fitted = |more: &[&str]| {
+        let more = [&COUNTS[..], &["--format", "csv", "--date", "date"], more].concat();
+        let output = fit_text(COUNT_LOG, &more);
+        let rows = text(&output.stdout).lines().nth(1).map(str::to_owned);
+        rows.map_or_else(|| text(&output.stderr).to_owned(), |row| row[..15].to_owned())
+    };
+    assert_eq!(fitted(&[]), "search,4.0,30.0");
+    assert_eq!(fitted(&["--since", "2026-01-02"]), "search,3.0,25.0");
+    assert_eq!(fitted(&["--until", "2026-01-03"]), "search,3.0,20.0");
+    assert_eq!(
+        fitted(&["--since", "2027-01-01"]),
+        "error: standard input: all 4 rows are outside the dates of --since and --until\n"
+    );
+}
+
+#[test]
+fn bad_counts_are_refused_with_their_lines() {
+    refuses(
+        "channel,spend,orders,revenue\r\nsearch,10,1.5,9\r\nsearch,10,0,9\r\nsearch,10,0,0\r\n\
+         search,10,-2,0\r\nsearch,10,3,x\r\n",
+        &COUNTS,
+        "error: standard input has 4 errors\n  \
+         line 2: orders: must be a whole number of at least 0, not \"1.5\"\n  \
+         line 3: revenue: 9, but orders is 0; a row without completions has no revenue\n  \
+         line 5: orders: must be a whole number of at least 0, not \"-2\"\n  \
+         line 6: revenue: must be a number, not \"x\"\n",
+    );
+    refuses(
+        "channel,spend,orders,revenue,date\nsearch,10,1,9,18.11.2026\n",
+        &[&COUNTS[..], &["--date", "date"]].concat(),
+        "error: standard input has 1 error\n  \
+         line 2: date: must be a date such as 2026-11-18, not \"18.11.2026\"\n",
+    );
+    refuses(
+        "channel,spend,orders,revenue\nsearch,10,1,9\n",
+        &[&COUNTS[..], &["--family", "threshold"]].concat(),
+        "error: --family threshold cannot be fitted to counts; monotone fits curves with steep \
+         parts\n",
+    );
+    refuses(
+        "day,a_spend,orders\n1,10,3\n",
+        &["--wide", "--spend", "{task}_spend", "--count", "orders"],
+        "error: --count orders: it is one outcome for all tasks, but --wide needs one column per \
+         task, such as {task}_won. To divide a common outcome among channels is a marketing-mix \
+         problem, which fit does not solve: fit the log with Robyn, pymc-marketing or Meridian \
+         and import the curves (docs/how-to/interop.md)\n",
+    );
+}
+
+#[test]
+fn wide_logs_have_counts_too() {
+    let log = "day,a spend,a orders,b spend,b orders\n1,10,5,4,1\n2,20,8,,\n3,10,7,8,3\n";
+    let columns = ["--wide", "--spend", "{task} spend", "--count", "{task} orders"];
+    let output = fit_text(log, &[&columns[..], &["--format", "csv"]].concat());
+    let rows: Vec<String> =
+        text(&output.stdout).lines().skip(1).map(|line| line[..10].to_owned()).collect();
+    assert_eq!(rows, ["a,3.0,20.0", "b,2.0,4.0,"], "{}", text(&output.stderr));
+}

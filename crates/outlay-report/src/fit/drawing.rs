@@ -39,13 +39,15 @@ impl Drawing {
         spends.dedup();
         let band = match data {
             TaskData::Outcomes(log) => confidence_band(log, fitted, &spends, options),
+            // Reports draw no counts yet.
+            TaskData::Counts(_) => Vec::new(),
             TaskData::Requirements(needs) => {
                 requirements_confidence_band(needs, fitted, &spends, options)
             }
         };
         let bins = match data {
             TaskData::Outcomes(log) => bins(log, BINS),
-            TaskData::Requirements(_) => Vec::new(),
+            TaskData::Counts(_) | TaskData::Requirements(_) => Vec::new(),
         };
         Self {
             successes: spends.iter().map(|&spend| fitted.curve.success(spend)).collect(),

@@ -8,7 +8,7 @@ pub use drawing::Drawing;
 pub use page::FitPage;
 pub use text::{interval, p_value, parameters, warnings};
 
-use outlay::fit::{Fitted, Observations, Requirements, Rewards};
+use outlay::fit::{CountLog, Fitted, Observations, Requirements, Rewards};
 
 /// The caution in every output of a fit.
 pub const CAUTION: &str = "Fitted curves are known only approximately. In the worst case unknown \
@@ -31,22 +31,26 @@ pub struct TaskLog {
 pub enum TaskData {
     /// Spends and whether they succeeded.
     Outcomes(Observations),
+    /// Spends and the number of completions of each row.
+    Counts(CountLog),
     /// Spends that success required, possibly censored.
     Requirements(Requirements),
 }
 
 impl TaskData {
-    /// Number of trials.
+    /// Number of trials, or of rows with counts.
     pub fn trials(&self) -> f64 {
         match self {
+            Self::Counts(log) => log.rows(),
             Self::Outcomes(log) => log.trials(),
             Self::Requirements(requirements) => requirements.count(),
         }
     }
 
-    /// Number of successes, or of uncensored requirements.
+    /// Number of successes, of completions, or of uncensored requirements.
     pub fn successes(&self) -> f64 {
         match self {
+            Self::Counts(log) => log.count(),
             Self::Outcomes(log) => log.successes(),
             Self::Requirements(requirements) => requirements.exact(),
         }
@@ -55,6 +59,7 @@ impl TaskData {
     /// The largest amount.
     pub fn largest(&self) -> Option<f64> {
         match self {
+            Self::Counts(log) => log.range().map(|(_, largest)| largest),
             Self::Outcomes(log) => log.range().map(|(_, largest)| largest),
             Self::Requirements(requirements) => requirements.largest(),
         }
@@ -64,6 +69,7 @@ impl TaskData {
     /// smaller spend and, if the largest is not censored, on every larger one.
     pub fn observed_range(&self) -> Option<(f64, f64)> {
         match self {
+            Self::Counts(log) => log.range(),
             Self::Outcomes(log) => log.range(),
             Self::Requirements(requirements) => requirements.largest().map(|largest| {
                 (0.0, if requirements.ends_censored() { largest } else { f64::INFINITY })

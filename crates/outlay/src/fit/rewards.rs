@@ -36,6 +36,12 @@ impl Rewards {
         (self.count > 0.0).then(|| (self.first + self.distance / self.count).max(0.0))
     }
 
+    /// The sum of the rewards.
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        (self.first * self.count + self.distance).max(0.0)
+    }
+
     /// The standard error of the mean over rows; `None` for a single row.
     #[must_use]
     pub fn error(&self) -> Option<f64> {
@@ -63,6 +69,7 @@ mod tests {
             rewards.add(1.0, reward);
         }
         assert_eq!((rewards.mean(), rewards.largest()), (Some(3.0), 5.0));
+        assert_eq!((rewards.total(), Rewards::default().total()), (12.0, 0.0));
         assert!((rewards.error().unwrap() - (10.0_f64 / 3.0 / 4.0).sqrt()).abs() < 1e-12);
         // The error comes from the differences between rows, not from the number of trials.
         let mut grouped = Rewards::default();

@@ -1,5 +1,6 @@
 //! Curves fitted to logs.
 
+mod channels;
 mod counts;
 mod properties;
 mod recovery;

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use outlay::fit::{Choice, FitError, Fitted, Options, fit, fit_requirements};
+use outlay::fit::{Choice, FitError, Fitted, Options, fit, fit_counts, fit_requirements};
 
 use outlay_report::fit::{Drawing, TaskData, TaskFit, TaskLog};
 
@@ -64,6 +64,7 @@ type Found = (Option<Fitted>, Option<Drawing>);
 fn found(log: &TaskLog, request: &Request, drawn: bool) -> Result<Found, FitError> {
     let fitted = match &log.data {
         TaskData::Outcomes(outcomes) => fit(outcomes, request.choice, &request.options)?,
+        TaskData::Counts(counts) => fit_counts(counts, request.choice, &request.options)?,
         TaskData::Requirements(needs) => fit_requirements(needs, &request.options)?,
     };
     let drawing = drawn.then(|| Drawing::new(&log.data, &fitted, &request.options));

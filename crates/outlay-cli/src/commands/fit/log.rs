@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use outlay::fit::{Observations, Requirements, Rewards};
+use outlay::fit::{CountLog, Observations, Requirements, Rewards};
 use outlay_report::fit::{TaskData, TaskLog};
 
 use super::wide;
@@ -11,6 +11,7 @@ use crate::args::FitArgs;
 use crate::failure::Failure;
 use crate::input;
 use crate::input::csv_table::{CsvFile, CsvRow, CsvTable};
+use crate::input::date::Date;
 use crate::input::task_names::similar_names;
 
 /// The columns of one task, or of all tasks if a column names them.
@@ -31,6 +32,8 @@ struct Columns {
     success: Option<usize>,
     trials: Option<usize>,
     reward: Option<usize>,
+    count: Option<usize>,
+    revenue: Option<usize>,
 }
 
 /// Names of the columns, for messages.
@@ -40,6 +43,8 @@ pub(super) struct Names {
     pub(super) success: Option<String>,
     pub(super) trials: Option<String>,
     pub(super) reward: Option<String>,
+    pub(super) count: Option<String>,
+    pub(super) revenue: Option<String>,
     /// True if amounts are required spends.
     pub(super) needs: bool,
 }
@@ -49,14 +54,16 @@ pub(super) struct Names {
 struct Collected {
     outcomes: Vec<(f64, f64, f64)>,
     needs: Vec<(f64, bool)>,
+    counts: Vec<(f64, f64)>,
     rewards: Rewards,
 }
 
-/// The trials of one row.
+/// The trials of one row. With counts, the successes are the completions.
 struct Seen {
     amount: f64,
     trials: f64,
     successes: f64,
+    /// The mean reward of a success.
     reward: Option<f64>,
 }
 
@@ -76,12 +83,26 @@ pub(super) fn read(arguments: &FitArgs) -> Result<Log, Failure> {
     } else {
         vec![long_source(arguments, &rows)?]
     };
+    let period = Period::new(arguments, &rows)?;
     let mut collected = Tasks::default();
-    let mut name = String::new();
-    let errors = rows
-        .each(|row| sources.iter().try_for_each(|source| collected.take(row, source, &mut name)));
+    let (mut name, mut outside) = (String::new(), 0_usize);
+    let errors = rows.each(|row| {
+        if let Some(period) = &period
+            && !period.contains(row)?
+        {
+            outside += 1;
+            return Ok(());
+        }
+        sources.iter().try_for_each(|source| collected.take(row, source, &mut name))
+    });
     if !errors.is_empty() {
         return Err(Failure::many(&file.name, &errors));
+    }
+    if collected.tasks.is_empty() && outside > 0 {
+        return Err(Failure(format!(
+            "{}: all {outside} rows are outside the dates of --since and --until",
+            file.name
+        )));
     }
     if collected.tasks.is_empty() {
         return Err(Failure(format!("{} has a header but no rows", file.name)));
@@ -91,6 +112,29 @@ pub(super) fn read(arguments: &FitArgs) -> Result<Log, Failure> {
     let needs = arguments.threshold.is_some();
     let tasks = collected.tasks.into_iter().map(|(name, collected)| collected.finish(name, needs));
     Ok(Log { tasks: tasks.collect::<Result<_, _>>()?, remarks })
+}
+
+/// The rows to use by their dates.
+struct Period {
+    column: usize,
+    name: String,
+    since: Option<Date>,
+    until: Option<Date>,
+}
+
+impl Period {
+    fn new(arguments: &FitArgs, table: &CsvTable<'_>) -> Result<Option<Self>, Failure> {
+        let Some(name) = arguments.date.clone() else { return Ok(None) };
+        let column = table.column(&name, "given by --date")?;
+        Ok(Some(Self { column, name, since: arguments.since, until: arguments.until }))
+    }
+
+    fn contains(&self, row: &CsvRow<'_>) -> Result<bool, String> {
+        let date = row.text(self.column).parse::<Date>();
+        let date = date.map_err(|message| format!("{}: {message}", self.name))?;
+        Ok(self.since.is_none_or(|since| since <= date)
+            && self.until.is_none_or(|until| date <= until))
+    }
 }
 
 /// The rows of all tasks while the file is read.
@@ -119,6 +163,8 @@ impl Tasks {
         let collected = &mut self.tasks[position].1;
         if source.names.needs {
             collected.needs.push((seen.amount, seen.successes > 0.0));
+        } else if source.columns.count.is_some() {
+            collected.counts.push((seen.amount, seen.successes));
         } else {
             collected.outcomes.push((seen.amount, seen.trials, seen.successes));
         }
@@ -133,6 +179,8 @@ impl Collected {
     fn finish(self, name: String, needs: bool) -> Result<TaskLog, Failure> {
         let data = if needs {
             TaskData::Requirements(Requirements::new(self.needs)?)
+        } else if !self.counts.is_empty() {
+            TaskData::Counts(CountLog::new(self.counts)?)
         } else {
             TaskData::Outcomes(Observations::new(self.outcomes)?)
         };
@@ -149,6 +197,8 @@ fn long_source(arguments: &FitArgs, table: &CsvTable<'_>) -> Result<Source, Fail
         success: arguments.success.clone(),
         trials: arguments.trials.clone(),
         reward: arguments.reward.clone(),
+        count: arguments.count.clone(),
+        revenue: arguments.revenue.clone(),
         needs: arguments.threshold.is_some(),
     };
     let task = arguments.tasks.is_empty().then(|| default_name(&arguments.log));
@@ -173,6 +223,8 @@ impl Source {
             success: optional("--success", &names.success)?,
             trials: optional("--trials", &names.trials)?,
             reward: optional("--reward", &names.reward)?,
+            count: optional("--count", &names.count)?,
+            revenue: optional("--revenue", &names.revenue)?,
         };
         Ok(Self { task, names, columns, may_be_absent: false })
     }
@@ -185,7 +237,8 @@ impl Source {
     /// Whether the row has no trial of the task.
     fn is_absent(&self, row: &CsvRow<'_>) -> bool {
         let columns = &self.columns;
-        let outcome = [columns.success, columns.trials, columns.reward];
+        let outcome =
+            [columns.success, columns.trials, columns.reward, columns.count, columns.revenue];
         self.may_be_absent
             && row.text(columns.amount).is_empty()
             && outcome.into_iter().flatten().all(|column| row.text(column).is_empty())
@@ -214,6 +267,9 @@ impl Source {
     fn seen(&self, row: &CsvRow<'_>) -> Result<Seen, String> {
         let (columns, names) = (&self.columns, &self.names);
         let amount = row.amount(columns.amount, &names.amount)?;
+        if let Some(count) = columns.count {
+            return self.counted(row, amount, count);
+        }
         let (trials, successes) = match (columns.trials, columns.success) {
             (Some(trials), Some(success)) => {
                 let (trials, successes) = (
@@ -241,6 +297,28 @@ impl Source {
             .map(|column| row.amount(column, title(&names.reward)))
             .transpose()?;
         Ok(Seen { amount, trials, successes, reward })
+    }
+}
+
+impl Source {
+    /// A row with a number of completions and, possibly, their total reward.
+    fn counted(&self, row: &CsvRow<'_>, amount: f64, count: usize) -> Result<Seen, String> {
+        let names = &self.names;
+        let count = row.count_or_zero(count, title(&names.count))? as f64;
+        let revenue = self.columns.revenue;
+        let revenue =
+            revenue.map(|column| row.amount(column, title(&names.revenue))).transpose()?;
+        match revenue.filter(|&revenue| count == 0.0 && revenue > 0.0) {
+            Some(revenue) => Err(format!(
+                "{}: {revenue}, but {} is 0; a row without completions has no revenue",
+                title(&names.revenue),
+                title(&names.count)
+            )),
+            None => {
+                let reward = revenue.filter(|_| count > 0.0).map(|revenue| revenue / count);
+                Ok(Seen { amount, trials: 1.0, successes: count, reward })
+            }
+        }
     }
 }
 

@@ -23,7 +23,7 @@ use crate::output::table::most_important;
 use crate::output::{CommandOutput, Format, csv, json};
 use crate::run::threads;
 use fit_tasks::{Request, fit_all};
-use outlay_report::fit::{FitPage, TaskFit, TaskLog};
+use outlay_report::fit::{FitPage, TaskData, TaskFit, TaskLog};
 use problem_file::Amounts;
 
 /// Results of a fit.
@@ -32,6 +32,8 @@ struct Answer<'a> {
     tasks: Vec<TaskFit>,
     amounts: Amounts,
     budget_given: bool,
+    /// True if the log has counts.
+    has_counts: bool,
 }
 
 pub(crate) fn run(arguments: &FitArgs, quiet: bool) -> Result<CommandOutput, Failure> {
@@ -56,8 +58,14 @@ pub(crate) fn run(arguments: &FitArgs, quiet: bool) -> Result<CommandOutput, Fai
         quiet,
     };
     let tasks = fit_all(logs, &request)?;
-    let answer =
-        Answer { log: &arguments.log, tasks, amounts, budget_given: arguments.budget.is_some() };
+    let answer = Answer {
+        log: &arguments.log,
+        tasks,
+        amounts,
+        budget_given: arguments.budget.is_some(),
+        has_counts: arguments.count.is_some(),
+    };
+    remarks.extend(reward_max_remark(arguments, &answer));
     remarks.extend(write_files(arguments, &answer)?);
     let result = match arguments.format {
         Format::Table => table::table(&answer),
@@ -67,8 +75,25 @@ pub(crate) fn run(arguments: &FitArgs, quiet: bool) -> Result<CommandOutput, Fai
     Ok(CommandOutput::new(result).with_remarks(remarks))
 }
 
+/// Counts come with sums of rewards, so the largest reward of one completion is not in the log.
+fn reward_max_remark(arguments: &FitArgs, answer: &Answer<'_>) -> Option<String> {
+    (arguments.revenue.is_some() && arguments.reward_max.is_none()).then(|| {
+        format!(
+            "reward_max {}: the largest revenue / count of a row. Single rewards may be larger; \
+             --reward-max sets their limit",
+            answer.amounts.reward_max
+        )
+    })
+}
+
 fn check_usage(arguments: &FitArgs) -> Result<(), Failure> {
     wide::check_usage(arguments)?;
+    if arguments.count.is_some() && arguments.family == FamilyChoice::Threshold {
+        return Err(Failure(
+            "--family threshold cannot be fitted to counts; monotone fits curves with steep parts"
+                .to_owned(),
+        ));
+    }
     match (arguments.threshold.is_some(), arguments.family) {
         (true, FamilyChoice::Auto | FamilyChoice::Empirical) => Ok(()),
         (true, _) => Err(Failure(
@@ -83,7 +108,8 @@ fn check_usage(arguments: &FitArgs) -> Result<(), Failure> {
     }
 }
 
-/// The budget and the largest reward: as given, or the largest in the log.
+/// The budget and the largest reward: as given, or by the log. The budget is then the largest
+/// amount or, with counts, the mean spend of a round.
 fn amounts(arguments: &FitArgs, logs: &[TaskLog]) -> Result<Amounts, Failure> {
     let largest = |amounts: &mut dyn Iterator<Item = f64>| amounts.fold(0.0, f64::max);
     let seen = largest(&mut logs.iter().filter_map(|log| log.data.largest()));
@@ -99,10 +125,20 @@ fn amounts(arguments: &FitArgs, logs: &[TaskLog]) -> Result<Amounts, Failure> {
         )));
     }
     let reward = if reward > 0.0 { reward } else { 1.0 };
+    let budget = if arguments.count.is_some() { mean_spend(logs) } else { seen };
     Ok(Amounts {
-        budget: arguments.budget.unwrap_or(seen),
+        budget: arguments.budget.unwrap_or(budget),
         reward_max: arguments.reward_max.unwrap_or(reward),
     })
+}
+
+/// The sum of the tasks' mean spends.
+fn mean_spend(logs: &[TaskLog]) -> f64 {
+    let mean = |log: &TaskLog| match &log.data {
+        TaskData::Counts(counts) => counts.mean_spend(),
+        _ => None,
+    };
+    logs.iter().filter_map(mean).sum()
 }
 
 /// The tasks that are drawn in the report: those with the most trials.
@@ -133,6 +169,9 @@ fn command(arguments: &FitArgs) -> String {
     flag("success", arguments.success.clone());
     flag("trials", arguments.trials.clone());
     flag("reward", arguments.reward.clone());
+    flag("date", arguments.date.clone());
+    flag("since", arguments.since.map(|date| date.to_string()));
+    flag("until", arguments.until.map(|date| date.to_string()));
     let decimal = arguments.csv.decimal.decimal.and_then(|sign| sign.to_possible_value());
     flag("decimal", decimal.map(|sign| sign.get_name().to_owned()));
     flag("true", arguments.csv.true_word.clone());

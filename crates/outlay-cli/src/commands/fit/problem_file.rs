@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
+use outlay::fit::CountFit;
+use outlay::problem::{EnvironmentSpec, Seen};
 use outlay::{Problem, ProblemSpec, TaskSpec};
 
 use crate::failure::Failure;
 use crate::input;
 use crate::output::atomic_file::write_atomically;
 use crate::output::json;
-use outlay_report::fit::TaskFit;
+use outlay_report::fit::{TaskData, TaskFit};
 
 /// Budget and largest reward of the problem.
 pub(super) struct Amounts {
@@ -26,21 +28,42 @@ pub(super) fn refuse_existing(path: &Path, overwrite: bool) -> Result<(), Failur
 
 /// The problem with all fitted tasks.
 pub(super) fn problem(tasks: &[TaskFit], amounts: &Amounts) -> Result<Problem, Failure> {
-    let spec = |task: &TaskFit| {
-        let fitted = task.fitted.as_ref()?;
-        Some(TaskSpec {
-            value: task.log.rewards.mean(),
-            ..TaskSpec::new(task.log.name.clone(), fitted.curve.clone())
-        })
+    let counts: Vec<CountFit> =
+        tasks.iter().filter_map(|task| task.fitted.as_ref()?.counts).collect();
+    let environment = EnvironmentSpec {
+        completions: (!counts.is_empty()).then(|| CountFit::completion_law(&counts)),
+        ..EnvironmentSpec::default()
     };
-    let tasks: Vec<TaskSpec> = tasks.iter().filter_map(spec).collect();
     let problem = ProblemSpec {
         budget: amounts.budget,
         reward_max: amounts.reward_max,
-        tasks,
+        tasks: tasks.iter().filter_map(task_spec).collect(),
+        environment,
         ..ProblemSpec::default()
     };
     problem.check().map_err(|errors| Failure::problem("the fitted problem", &errors))
+}
+
+/// The task of a problem; `None` if it could not be fitted. A task with counts keeps the summary of
+/// its log.
+fn task_spec(task: &TaskFit) -> Option<TaskSpec> {
+    let (fitted, rewards) = (task.fitted.as_ref()?, &task.log.rewards);
+    let plain = TaskSpec {
+        value: rewards.mean(),
+        ..TaskSpec::new(task.log.name.clone(), fitted.curve.clone())
+    };
+    let (TaskData::Counts(log), Some(counts)) = (&task.log.data, fitted.counts) else {
+        return Some(plain);
+    };
+    Some(TaskSpec {
+        volume: Some(counts.volume),
+        current: log.mean_spend(),
+        covers: log.range().map(|(low, high)| [low, high]),
+        seen: rewards
+            .mean()
+            .map(|_| Seen { completions: log.count() as u64, reward: rewards.total() }),
+        ..plain
+    })
 }
 
 /// Writes the file. In TOML, comments describe the fit of each task and its warnings.
@@ -66,7 +89,8 @@ fn commented(toml: &str, tasks: &[TaskFit], log: &Path) -> String {
         if line == "[[task]]"
             && let Some((task, fitted)) = fits.next()
         {
-            text.push_str(&format!("# {}, {} trials\n", fitted.kind, task.log.data.trials()));
+            let rows = if fitted.counts.is_some() { "rows" } else { "trials" };
+            text.push_str(&format!("# {}, {} {rows}\n", fitted.kind, task.log.data.trials()));
             fitted
                 .warnings
                 .iter()

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Answer;
 use crate::input;
-use outlay_report::fit::{CAUTION, TaskFit};
+use outlay_report::fit::{CAUTION, TaskData, TaskFit};
 
 #[derive(Serialize)]
 pub(super) struct Record<'a> {
@@ -20,10 +20,12 @@ pub(super) struct Record<'a> {
 #[derive(Serialize)]
 struct TaskRecord<'a> {
     task: &'a str,
-    trials: f64,
-    successes: f64,
+    #[serde(flatten)]
+    size: Size,
     family: Option<String>,
     curve: Option<&'a Curve>,
+    #[serde(flatten)]
+    counts: Option<CountsRecord>,
     parameters: Vec<ParameterRecord>,
     log_loss: Option<f64>,
     constant_log_loss: Option<f64>,
@@ -34,6 +36,43 @@ struct TaskRecord<'a> {
     candidates: Vec<CandidateRecord>,
     reason: Option<String>,
     warnings: Vec<String>,
+}
+
+/// The size of a task's log.
+#[derive(Serialize, Clone, Copy)]
+#[serde(untagged)]
+enum Size {
+    Trials { trials: f64, successes: f64 },
+    Counts { rows: f64, completions: f64 },
+}
+
+impl Size {
+    fn of(data: &TaskData) -> Self {
+        let (rows, successes) = (data.trials(), data.successes());
+        match data {
+            TaskData::Counts(_) => Self::Counts { rows, completions: successes },
+            _ => Self::Trials { trials: rows, successes },
+        }
+    }
+}
+
+/// The parts of a fit that only counts have.
+#[derive(Serialize, Clone, Copy)]
+struct CountsRecord {
+    volume: f64,
+    dispersion: f64,
+    mean_spend: Option<f64>,
+}
+
+impl CountsRecord {
+    fn of(task: &TaskFit) -> Option<Self> {
+        let counts = task.fitted.as_ref()?.counts?;
+        let mean_spend = match &task.log.data {
+            TaskData::Counts(log) => log.mean_spend(),
+            _ => None,
+        };
+        Some(Self { volume: counts.volume, dispersion: counts.dispersion, mean_spend })
+    }
 }
 
 #[derive(Serialize)]
@@ -75,8 +114,8 @@ fn task_record(task: &TaskFit, budget: f64) -> TaskRecord<'_> {
     let (data, fitted) = (&task.log.data, task.fitted.as_ref());
     TaskRecord {
         task: &task.log.name,
-        trials: data.trials(),
-        successes: data.successes(),
+        size: Size::of(data),
+        counts: CountsRecord::of(task),
         family: fitted.map(|fitted| fitted.kind.to_string()),
         curve: fitted.map(|fitted| &fitted.curve),
         parameters: fitted
@@ -135,9 +174,19 @@ fn warnings(fitted: Option<&Fitted>) -> Vec<String> {
 #[derive(Serialize)]
 pub(super) struct TaskRow<'a> {
     task: &'a str,
-    trials: f64,
-    successes: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trials: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    successes: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    completions: Option<f64>,
     family: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    volume: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dispersion: Option<f64>,
     parameters: String,
     low95: String,
     high95: String,
@@ -162,13 +211,21 @@ fn row(task: TaskRecord<'_>) -> TaskRow<'_> {
         };
         task.parameters.iter().filter_map(written).collect::<Vec<_>>().join(";")
     };
+    let (trials, counted) = match task.size {
+        Size::Trials { trials, successes } => (Some((trials, successes)), None),
+        Size::Counts { rows, completions } => (None, Some((rows, completions))),
+    };
     TaskRow {
+        trials: trials.map(|(trials, _)| trials),
+        successes: trials.map(|(_, successes)| successes),
+        rows: counted.map(|(rows, _)| rows),
+        completions: counted.map(|(_, completions)| completions),
+        volume: task.counts.map(|counts| counts.volume),
+        dispersion: task.counts.map(|counts| counts.dispersion),
         parameters: listed(|parameter| Some(parameter.value)),
         low95: listed(|parameter| parameter.low),
         high95: listed(|parameter| parameter.high),
         task: task.task,
-        trials: task.trials,
-        successes: task.successes,
         family: task.family,
         log_loss: task.log_loss,
         constant_log_loss: task.constant_log_loss,

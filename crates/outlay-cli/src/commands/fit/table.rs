@@ -6,16 +6,23 @@ use crate::output::table::{Align, Table, hidden_line, most_important, wrapped};
 use outlay_report::fit::{CAUTION, TaskFit, interval, p_value, warnings};
 use outlay_report::number::{counted, figure, plain};
 
+/// The advice for users who would fit the log of their own plans again and again.
+const REPLAN_CAUTION: &str = "Do not refit and replan in a loop: a log of optimised spends covers \
+    ever less, and nothing explores. Start the daily loop from the fitted problem (outlay new).";
+
 /// Stands for a missing number.
 const NONE: &str = "–";
 
 pub(super) fn table(answer: &Answer<'_>) -> String {
     use Align::{Left, Right};
+    let (rows, successes) =
+        if answer.has_counts { ("rows", "completions") } else { ("trials", "successes") };
     let mut table = Table::new(&[
         ("task", Left),
-        ("trials", Right),
-        ("successes", Right),
+        (rows, Right),
+        (successes, Right),
         ("family", Left),
+        ("dispersion", Right),
         ("log-loss", Right),
         ("of a constant", Right),
         ("calibration", Right),
@@ -33,6 +40,9 @@ pub(super) fn table(answer: &Answer<'_>) -> String {
     text.push_str(&reasons(answer, &shown));
     text.push_str(&format!("\n{}\n", line(answer)));
     text.push_str(&wrapped(CAUTION));
+    if answer.has_counts {
+        text.push_str(&wrapped(REPLAN_CAUTION));
+    }
     text
 }
 
@@ -80,6 +90,8 @@ fn cells(task: &TaskFit, budget: f64) -> Vec<String> {
         number.map_or_else(|| NONE.to_owned(), written)
     };
     cells.push(fitted.map_or_else(|| NONE.to_owned(), |fitted| fitted.kind.to_string()));
+    let counts = fitted.and_then(|fitted| fitted.counts);
+    cells.push(number(counts.map(|counts| counts.dispersion), figure));
     cells.push(number(fitted.and_then(|fitted| fitted.log_loss), figure));
     cells.push(number(fitted.and_then(|fitted| fitted.constant_log_loss), figure));
     cells.push(number(fitted.and_then(|fitted| fitted.calibration), p_value));
@@ -119,13 +131,19 @@ fn reasons(answer: &Answer<'_>, shown: &[usize]) -> String {
 fn line(answer: &Answer<'_>) -> String {
     let budget = if answer.budget_given {
         ""
+    } else if answer.has_counts {
+        " (the sum of the mean spends; --budget sets another)"
     } else {
         " (the largest amount in the log; --budget sets another)"
     };
     [
         input::display_name(answer.log),
         counted(answer.tasks.len(), "task"),
-        format!("{} trials", plain(answer.tasks.iter().map(|task| task.log.data.trials()).sum())),
+        format!(
+            "{} {}",
+            plain(answer.tasks.iter().map(|task| task.log.data.trials()).sum()),
+            if answer.has_counts { "rows" } else { "trials" }
+        ),
         format!("budget {}{budget}", plain(answer.amounts.budget)),
     ]
     .join(" · ")

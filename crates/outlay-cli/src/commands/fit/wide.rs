@@ -52,6 +52,8 @@ pub(super) fn check_usage(arguments: &FitArgs) -> Result<(), Failure> {
         ("--success", &arguments.success),
         ("--trials", &arguments.trials),
         ("--reward", &arguments.reward),
+        ("--count", &arguments.count),
+        ("--revenue", &arguments.revenue),
     ];
     let given = || flags.iter().filter_map(|(flag, name)| Some((*flag, name.as_deref()?)));
     if !arguments.wide {
@@ -62,15 +64,24 @@ pub(super) fn check_usage(arguments: &FitArgs) -> Result<(), Failure> {
             None => Ok(()),
         };
     }
-    if let Some(outcome) = arguments.success.as_deref().filter(|name| !name.contains(TASK)) {
+    let (flag, outcome) = outcome(arguments);
+    if let Some(outcome) = outcome.filter(|name| !name.contains(TASK)) {
         return Err(Failure(format!(
-            "--success {outcome}: it is one outcome for all tasks, but --wide needs one column \
+            "{flag} {outcome}: it is one outcome for all tasks, but --wide needs one column \
              per task, such as {TASK}_won. To divide a common outcome among channels is a \
              marketing-mix problem, which fit does not solve: fit the log with Robyn, \
              pymc-marketing or Meridian and import the curves (docs/how-to/interop.md)"
         )));
     }
     given().try_for_each(|(flag, name)| Pattern::new(flag, name).map(|_| ()))
+}
+
+/// The flag of the outcome and its pattern.
+fn outcome(arguments: &FitArgs) -> (&'static str, Option<&str>) {
+    match arguments.count.as_deref() {
+        Some(count) => ("--count", Some(count)),
+        None => ("--success", arguments.success.as_deref()),
+    }
 }
 
 /// The columns of every task, and remarks on columns that are not used.
@@ -84,8 +95,8 @@ pub(super) fn sources(
         (None, name) => ("--spend", name.as_deref().unwrap_or(TASK)),
     };
     let amounts = Pattern::new(flag, amount)?;
-    let success = arguments.success.as_deref();
-    let success = success.map(|name| Pattern::new("--success", name)).transpose()?;
+    let (outcome_flag, outcome) = outcome(arguments);
+    let success = outcome.map(|name| Pattern::new(outcome_flag, name)).transpose()?;
     let has_success =
         |task: &str| success.is_none_or(|pattern| table.optional(&pattern.column(task)).is_some());
     // The pattern {task} matches the columns of dates and outcomes too.
@@ -112,6 +123,8 @@ pub(super) fn sources(
             success: column(&arguments.success),
             trials: column(&arguments.trials),
             reward: column(&arguments.reward),
+            count: column(&arguments.count),
+            revenue: column(&arguments.revenue),
             needs: arguments.threshold.is_some(),
         };
         Source::new(Some((*task).to_owned()), names, table).map(Source::of_wide_log)
