@@ -12,24 +12,24 @@ use outlay::problem::{CompletionLaw, NoFiles};
 use outlay::random::{Draws, Purpose};
 
 /// The number of days of a log.
-pub const DAYS: u64 = 548;
+pub(crate) const DAYS: u64 = 548;
 
 /// One day of one channel.
-pub struct Row {
+pub(crate) struct Row {
     /// The day, from 1 on.
-    pub day: u64,
+    pub(crate) day: u64,
     /// The position of the channel.
-    pub task: usize,
+    pub(crate) task: usize,
     /// The spend, in cents precisely.
-    pub spend: f64,
+    pub(crate) spend: f64,
     /// The number of conversions.
-    pub count: u64,
+    pub(crate) count: u64,
     /// The sum of their rewards, in cents precisely.
-    pub revenue: f64,
+    pub(crate) revenue: f64,
 }
 
 /// The log of a problem whose tasks have `current`, `value` and `volume`.
-pub fn rows(truth: &Problem, seed: u64) -> Vec<Row> {
+pub(crate) fn rows(truth: &Problem, seed: u64) -> Vec<Row> {
     let dispersion = match truth.environment().completions {
         Some(CompletionLaw::NegativeBinomial { dispersion }) => dispersion,
         _ => 1.0,
@@ -90,7 +90,7 @@ fn date(day: u64) -> String {
 }
 
 /// Writes the log as CSV.
-pub fn main() -> Result<(), Box<dyn Error>> {
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().ok_or("usage: channel_log TRUTH.toml [SEED]")?;
     let seed = arguments.next().map_or(Ok(1), |seed| seed.parse())?;

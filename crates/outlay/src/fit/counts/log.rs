@@ -131,7 +131,7 @@ impl CountLog {
 pub(super) fn pools(groups: &[CountGroup], most: usize) -> (Vec<usize>, usize) {
     let positive = || groups.iter().map(|group| group.spend).filter(|&spend| spend > 0.0);
     let (Some(least), Some(largest), true) =
-        (positive().next(), positive().last(), groups.len() > most)
+        (positive().next(), positive().next_back(), groups.len() > most)
     else {
         return ((0..groups.len()).collect(), groups.len());
     };
