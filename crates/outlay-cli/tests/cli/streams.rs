@@ -22,7 +22,8 @@ fn json_on_standard_input_is_recognised() {
     assert_eq!(text(&output.stderr), "");
     assert_eq!(
         text(&output.stdout),
-        "task,spend,share,success,expected_reward,marginal_return,bound\njob,3.0,0.75,1.0,0.5,0.0,\n"
+        "task,spend,share,success,expected_completions,expected_reward,marginal_return,bound\n\
+         job,3.0,0.75,1.0,1.0,0.5,0.0,\n"
     );
 }
 
@@ -109,7 +110,7 @@ fn json_is_json_with_the_documented_keys() {
     );
     assert_eq!(
         keys(&record["tasks"][0]),
-        "task spend share success expected_reward marginal_return bound"
+        "task spend share success expected_completions expected_reward marginal_return bound"
     );
 }
 

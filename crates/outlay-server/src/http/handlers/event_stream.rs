@@ -55,7 +55,7 @@ pub(crate) struct Span {
 #[expect(dead_code, reason = "it describes a header in the API; `last_event_id` reads it")]
 pub(crate) struct Resume {
     /// The id of the last event that the client received.
-    #[param(rename = "last-event-id")]
+    #[param(rename = "last-event-id", value_type = u64, required = false)]
     last_event_id: Option<u64>,
 }
 
