@@ -64,6 +64,11 @@ class Allocation:
         ...
 
     @property
+    def expected_completions(self) -> Floats:
+        """The expected number of completions of each task: its volume times its success probability."""
+        ...
+
+    @property
     def expected_reward(self) -> Floats:
         """The expected reward of each task."""
         ...
@@ -816,7 +821,7 @@ class Environment:
         Raises
         ------
         SimulationError
-            If there is not one probability per task."""
+            If there is not one probability per task, or the problem has volumes."""
         ...
 
 class Draws:
@@ -970,13 +975,13 @@ class Ledger:
         ...
 
 class Stop:
-    """A flag that ends long work in whatever thread it runs."""
+    """A flag that stops a long computation in any thread."""
 
     def __init__(self) -> None:
         ...
 
     def set(self) -> None:
-        """Ends the work that was given this flag; it raises KeyboardInterrupt."""
+        """Stops the computation that was given this flag; it raises KeyboardInterrupt."""
         ...
 
 def success(curve: str, budget: float, spend: ArrayLike) -> Floats:

@@ -270,9 +270,21 @@ class Client:
         return self._change(campaign, "closed", seen)
 
     def delete(self, campaign: str, seen: CampaignState | None = None, *, force: bool = False) -> None:
-        """Delete a campaign with its rounds and outcomes; this cannot be undone, and its id is free again.
+        """Deletes a campaign with its rounds and outcomes. This cannot be undone; the id is free again.
 
-        Only a closed campaign is deleted, unless ``force`` is true. With ``seen``, only if the campaign is still as it was then.
+        Parameters
+        ----------
+        campaign : str
+            The id of the campaign.
+        seen : CampaignState, optional
+            Delete the campaign only if it is still in this state.
+        force : bool
+            Delete the campaign even if it is not closed.
+
+        Raises
+        ------
+        ServiceError
+            If the service rejects the request or cannot be reached.
         """
         address = self._campaign(campaign) + ("?force=true" if force else "")
         self._request("DELETE", address, headers={"if-match": "*" if seen is None else seen.etag}, repeatable=False)
@@ -490,10 +502,27 @@ class Client:
         return self._pages(f"{self._campaign(campaign)}/events", "events", after, page)
 
     def stream(self, campaign: str, after: int | None = None) -> Iterator[Json]:
-        """Events as they happen: those after the event ``after``, or from now on. The iterator waits for the next one.
+        """Events as they happen. The iterator waits for the next one and ends when the campaign is deleted.
 
-        After a break it connects again and goes on after the last event. It ends when the campaign is deleted. Where several
-        replicas share a database, an event may come twice and in another order than that of ``seq``.
+        After a lost connection it connects again and continues after the last event. If several replicas share a
+        database, an event may arrive twice and in another order than that of ``seq``.
+
+        Parameters
+        ----------
+        campaign : str
+            The id of the campaign.
+        after : int, optional
+            Only events after this one; by default those from now on.
+
+        Returns
+        -------
+        Iterator of dict
+            The events.
+
+        Raises
+        ------
+        ServiceError
+            If the service rejects the request or cannot be reached.
         """
         last, misses = after, 0
         while True:

@@ -127,12 +127,16 @@ def problem_html(problem: Problem) -> str:
 # A split.
 
 
-def allocation_columns(allocation: Allocation) -> Columns:
+def allocation_columns(allocation: Allocation, has_completions: bool | None = None) -> Columns:
+    """The columns; expected completions by default only where a task has a volume."""
     columns: Columns = {"task": allocation.names}
     if any(current is not None for current in allocation.current):
         columns["current"] = allocation.current
-    for key in ("spend", "share", "success", "expected_reward", "marginal_return"):
-        columns[key] = getattr(allocation, key).tolist()
+    if has_completions is None:
+        has_completions = bool((allocation.expected_completions != allocation.success).any())
+    for key in ("spend", "share", "success", "expected_completions", "expected_reward", "marginal_return"):
+        if key != "expected_completions" or has_completions:
+            columns[key] = getattr(allocation, key).tolist()
     columns["bound"] = allocation.bound
     return columns
 
@@ -158,7 +162,7 @@ def allocation_dict(allocation: Allocation) -> dict[str, Any]:
     record: dict[str, Any] = {key: getattr(allocation, key) for key in keys}
     if allocation.rounding is not None:
         record["rounding"] = allocation.rounding
-    columns = {key: cells for key, cells in allocation_columns(allocation).items() if key != "current"}
+    columns = {key: cells for key, cells in allocation_columns(allocation, True).items() if key != "current"}
     # As JSON has it: no infinity.
     finite = {key: [None if cell == math.inf else cell for cell in cells] for key, cells in columns.items()}
     record["tasks"] = [dict(zip(finite, cells)) for cells in zip(*finite.values())]

@@ -105,6 +105,12 @@ impl Allocation {
         self.of_tasks(py, |outcome| outcome.share)
     }
 
+    /// The expected number of completions of each task: its volume times its success probability.
+    #[getter]
+    fn expected_completions<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.of_tasks(py, |outcome| outcome.completions)
+    }
+
     /// The expected reward of each task.
     #[getter]
     fn expected_reward<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {

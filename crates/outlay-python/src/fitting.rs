@@ -362,10 +362,7 @@ fn amounts(request: &Request, logs: &[TaskLog]) -> PyResult<(f64, f64)> {
             )));
         }
     }
-    let largest_amount = |log: &TaskLog| match &log.data {
-        Data::Outcomes(log) => log.range().map(|(_, largest)| largest),
-        Data::Requirements(needs) => needs.largest(),
-    };
+    let largest_amount = |log: &TaskLog| log.data.largest();
     let seen = logs.iter().filter_map(largest_amount).fold(0.0, f64::max);
     if seen == 0.0 && request.budget.is_none() {
         return Err(FitError::new_err("every spend is zero: give the budget of one round"));
@@ -403,6 +400,7 @@ fn fit_all(
                     let fitted = match &log.data {
                         Data::Outcomes(outcomes) => outlay::fit::fit(outcomes, choice, options),
                         Data::Requirements(needs) => outlay::fit::fit_requirements(needs, options),
+                        Data::Counts(counts) => outlay::fit::fit_counts(counts, choice, options),
                     };
                     if let Ok(mut result) = results[place].lock() {
                         *result = Some(fitted);
@@ -440,10 +438,7 @@ fn candidate(candidate: &Candidate) -> CandidateRecord {
 
 fn record(task: TaskFit, budget: f64) -> TaskRecord {
     let TaskFit { log, fitted, .. } = task;
-    let (trials, successes) = match &log.data {
-        Data::Outcomes(outcomes) => (outcomes.trials(), outcomes.successes()),
-        Data::Requirements(needs) => (needs.count(), needs.exact()),
-    };
+    let (trials, successes) = (log.data.trials(), log.data.successes());
     let warnings = match &fitted {
         Some(fitted) => fitted.warnings.iter().map(ToString::to_string).collect(),
         None => vec!["no data: omitted from the problem".to_owned()],

@@ -351,7 +351,7 @@ async function helpStays(browser, folder) {
   let service = await serve(folder);
   const { base } = service;
   const { page, context, faults, forgive } = await open(browser, base);
-  forgive(/ERR_CONNECTION|Failed to fetch/);
+  forgive(/ERR_CONNECTION|ERR_INCOMPLETE_CHUNKED_ENCODING|Failed to fetch/);
   await page.goto(base);
   const help = page.getByRole("heading", { name: "No campaign yet" });
   await seen(help);
@@ -374,7 +374,7 @@ async function anotherStore(browser, data) {
   await api.play("same", 20, random);
   const watch = await open(browser, base);
   const { page } = watch;
-  watch.forgive(/ERR_CONNECTION|Failed to fetch|404/);
+  watch.forgive(/ERR_CONNECTION|ERR_INCOMPLETE_CHUNKED_ENCODING|Failed to fetch|404/);
   await show({ page, base }, "same");
   await seen(page.locator(".events li").getByText(/Round 20/).first());
   await service.kill();

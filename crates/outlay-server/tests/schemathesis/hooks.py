@@ -69,8 +69,12 @@ def before_call(context, case, kwargs):
         # A stream goes on until one side ends it.
         case.query = {**(case.query or {}), "max_seconds": 1}
     if case.method.upper() == "DELETE" and (case.path_parameters or {}).get("campaign") == "shop":
-        # The campaign that the other requests are about must stay.
+        # The campaign of the other requests must stay: another one is created to be deleted.
         case.path_parameters["campaign"] = "another"
+        if case.meta and case.meta.generation.mode.is_positive:
+            send("PUT", "/v1/campaigns/another", {"problem": PROBLEM})
+            case.query = {**(case.query or {}), "force": "true"}
+            case.headers = {**(case.headers or {}), "if-match": "*"}
     if OWN and (case.path_parameters or {}).get("id") == OWN:
         # The token that asks must not be revoked: nothing could be asked any more.
         case.path_parameters["id"] = "0"
