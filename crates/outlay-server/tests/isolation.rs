@@ -1,4 +1,4 @@
-//! Whoever learns again from the store holds up nobody who writes to it.
+//! Rebuilding a learner from the store does not delay writes to it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};

@@ -15,7 +15,7 @@ use crate::support::proxy::Proxy;
 
 const TASKS: u32 = 4;
 
-/// So many replicas, and a campaign with rounds 1..=rounds.
+/// This many replicas, and a campaign with rounds 1..=rounds.
 fn replicas(database: &Database, count: usize, rounds: u64) -> Vec<PostgresStore> {
     let stores: Vec<_> = (0..count).map(|_| database.store()).collect();
     assert_eq!(one(&stores[0], create("c", TASKS)), Ok(Done::Created));

@@ -119,7 +119,7 @@ export function showCampaign(main, id) {
       said = "";
       return;
     }
-    // It was there: whoever looks at it goes back to the others.
+    // The campaign was deleted: go back to the list of campaigns.
     if (error.code === "no-campaign" && views !== null) {
       announce(`The campaign ${id} was deleted.`);
       location.hash = "#/";

@@ -389,7 +389,7 @@ async function anotherStore(browser, data) {
   assert.deepEqual(watch.faults, []);
   await watch.context.close();
   await service.stop();
-  console.log("ok: another store at the same address is begun afresh");
+  console.log("ok: another store at the same address is read from the start");
 }
 
 async function narrowTokens(browser, folder) {

@@ -427,7 +427,7 @@ impl Play<'_> {
                 let first = self.round(campaign, 0).unwrap_or(1).saturating_sub(shift).max(1);
                 let id = self.id(campaign);
                 let known = self.model.campaigns.get(&id);
-                // Nobody leases a round twice, so nobody asks for one that was compacted.
+                // No replica leases a round twice, so a compacted round is never requested.
                 if known.is_some_and(|campaign| campaign.compacted_end <= first) {
                     self.send(ask(&id, first..first + 2, TASKS));
                 }

@@ -41,7 +41,7 @@ pub(super) async fn standing(
     Ok(standing_of(&rows, tasks))
 }
 
-/// The counts of a campaign with so many tasks.
+/// The counts of a campaign with this number of tasks.
 fn standing_of(rows: &[Row], tasks: u32) -> Standing {
     let mut standing =
         Standing { tasks: vec![TaskCount::default(); tasks as usize], ..Standing::default() };

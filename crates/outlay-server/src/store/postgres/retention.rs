@@ -307,7 +307,7 @@ const TABLES: [&str; 9] = [
     "checkpoint_stat",
 ];
 
-/// Removes rows of deleted campaigns, so many at most; returns how many.
+/// Removes at most this many rows of deleted campaigns; returns the number of removed rows.
 pub(super) async fn purge(
     store: &PostgresStore,
     session: &Session,

@@ -147,7 +147,7 @@ pub(super) fn write(connection: &Connection, campaign: i64, checkpoint: &Checkpo
     Ok(())
 }
 
-/// Removes rows of deleted campaigns, about so many at most; returns how many.
+/// Removes at most about this many rows of deleted campaigns; returns the number of removed rows.
 pub(super) fn purge(connection: &Connection, rows: usize) -> Write<u64> {
     let most = i64::try_from(rows.max(1)).unwrap_or(i64::MAX);
     let next = "SELECT number FROM deletion WHERE NOT is_purged ORDER BY number LIMIT 1";
