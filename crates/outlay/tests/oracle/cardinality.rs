@@ -86,6 +86,25 @@ fn correlated_steps_are_certified_to_a_millionth() {
     }
 }
 
+/// Combinations of many tasks are searched only for gaps below the default tolerance.
+#[test]
+fn a_larger_tolerance_takes_less_work() {
+    let labels = |tolerance: f64| -> u64 {
+        let options = Options { tolerance, ..Options::default() };
+        let solved = (0..4).map(|seed| {
+            let mut random = Random::new(seed);
+            let (problem, _, values) = correlated(&mut random, 1000, 1, 0.0);
+            solve_with(&problem, &values, 1.0, &options).0.labels
+        });
+        solved.sum()
+    };
+    let (within_a_millionth, by_default) = (labels(1e-6), labels(Options::default().tolerance));
+    assert!(
+        10 * within_a_millionth < by_default,
+        "{within_a_millionth} labels instead of {by_default}"
+    );
+}
+
 /// With equal values, `n` jumps that cost the whole budget are worth `0.2 n` plus 0.8 times the
 /// budget in their unit; the largest `n` is the number of cheapest jumps that fit.
 #[test]

@@ -148,7 +148,9 @@ impl CoreSearch {
             let is_crowded = core.labels + self.list.labels.len() as u64 > core.label_budget()
                 || core.labels + work > max_labels;
             if cap.is_none() && is_crowded {
-                self.improve_by_two_lists(core, &mut best, options);
+                if options.tolerance <= DEFAULT_TOLERANCE {
+                    self.improve_by_two_lists(core, &mut best, options);
+                }
                 cap = Some(if core.is_open() {
                     self.bound_by_cardinality(core, &mut best, options)
                 } else {
@@ -176,7 +178,9 @@ impl CoreSearch {
         CoreResult { value, bound, labels: core.labels, trace }
     }
 
-    /// Improves the best known solution by combinations of alternatives, of ever more tasks.
+    /// Improves the best known solution by combinations of alternatives, of ever more tasks. This
+    /// takes tens of milliseconds and closes gaps below the default tolerance; if a larger one is
+    /// requested, it is left out.
     fn improve_by_two_lists(
         &mut self,
         core: &mut Core<'_>,
