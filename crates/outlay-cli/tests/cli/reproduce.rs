@@ -108,5 +108,5 @@ fn everything_is_listed() {
         serde_json::from_slice(&run(&["reproduce", "--list", "--format", "json"], "").stdout)
             .unwrap();
     assert_eq!(listed.as_array().unwrap().len(), outlay::claims::CLAIMS.len());
-    assert!(text(&run(&["reproduce", "--list"], "").stdout).contains("shown if: "));
+    assert!(text(&run(&["reproduce", "--list"], "").stdout).contains("criterion: "));
 }

@@ -26,7 +26,7 @@ const SHADE: f64 = 0.28;
 pub(super) fn figure(page: &DecisionPage<'_>) -> Figure {
     let (shown, hidden) = heaviest(page.tasks.len(), MAX_PANELS, |task| page.tasks[task].weight());
     if shown.is_empty() {
-        return Figure::missing(HEADING, "There is no task.");
+        return Figure::missing(HEADING, "There are no tasks.");
     }
     let columns = match shown.len() {
         1 => 1,

@@ -107,7 +107,7 @@ impl<'page> Row<'page> {
 pub(super) fn figure(page: &DecisionPage<'_>) -> Figure {
     let (positions, hidden) = rows(page);
     if positions.is_empty() {
-        return Figure::missing(HEADING, "There is no task.");
+        return Figure::missing(HEADING, "There are no tasks.");
     }
     let rows: Vec<Row<'_>> =
         positions.iter().map(|&task| Row::new(page, &page.tasks[task])).collect();

@@ -72,7 +72,7 @@ pub fn page(command: &str, judged: &[JudgedClaim]) -> Page {
         }
         sections.push(section(judged, &figures));
     }
-    let html = document("The paper, executable", command, Some(overview(judged)), sections);
+    let html = document("Claims and experiments", command, Some(overview(judged)), sections);
     Page { html, pictures }
 }
 
@@ -150,8 +150,8 @@ fn section(judged: &JudgedClaim, figures: &[Figure]) -> Element {
         .attribute("id", claim.name)
         .child(heading)
         .child(paragraph("Claim.", &format!("{} ({})", claim.statement, claim.source)))
-        .child(paragraph("Shown if.", claim.criterion))
-        .child(paragraph("Played.", &runs))
+        .child(paragraph("Criterion.", claim.criterion))
+        .child(paragraph("Runs.", &runs))
         .child(again)
         .child(checks(&judged.finding.checks))
         .child(Element::new("div").class("figures").children(figures.iter().map(Figure::element)))

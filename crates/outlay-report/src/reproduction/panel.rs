@@ -8,29 +8,32 @@ use crate::svg::{Axis, Colour, Entry, Scale, Stroke, Swatch, dot, extent};
 /// Largest number of measured points that are marked.
 const MAX_DOTS: usize = 20;
 
-/// Style of a line: measurements in colour, predictions dashed in the same colour, references in
-/// grey.
-fn stroke(kind: LineKind, series: usize, references: usize) -> Stroke {
-    const DASHES: [&str; 3] = ["1.5 3", "6 3", "9 3 2 3"];
-    match kind {
-        LineKind::Measured => Stroke { dash: "", ..Stroke::series(series) },
-        LineKind::Predicted => Stroke { dash: "5 3", width: 1.4, ..Stroke::series(series) },
-        LineKind::Reference => {
-            Stroke { colour: Colour::Muted, width: 1.3, dash: DASHES[references % DASHES.len()] }
-        }
-    }
-}
-
-/// The stroke of each line: a prediction has the colour of the line before it.
+/// The stroke of each line: measurements in colour, variants and predictions dashed in the colour
+/// of the measurement before them, references in grey.
 fn strokes(panel: &Panel) -> Vec<Stroke> {
-    let (mut measured, mut references) = (0, 0);
-    let mut strokes = Vec::new();
-    for line in &panel.lines {
-        measured += usize::from(line.kind == LineKind::Measured);
-        strokes.push(stroke(line.kind, measured.saturating_sub(1), references));
-        references += usize::from(line.kind == LineKind::Reference);
-    }
-    strokes
+    const VARIANTS: [&str; 3] = ["8 3", "2.5 2.5", "10 3 2.5 3"];
+    const REFERENCES: [&str; 3] = ["1.5 3", "6 3", "9 3 2 3"];
+    let (mut measured, mut variants, mut references) = (0_usize, 0, 0);
+    let mut stroke = |kind: LineKind| match kind {
+        LineKind::Measured => {
+            (measured, variants) = (measured + 1, 0);
+            Stroke { dash: "", ..Stroke::series(measured - 1) }
+        }
+        LineKind::Variant => {
+            variants += 1;
+            let dash = VARIANTS[(variants - 1) % VARIANTS.len()];
+            Stroke { dash, ..Stroke::series(measured.saturating_sub(1)) }
+        }
+        LineKind::Predicted => {
+            Stroke { dash: "5 3", width: 1.4, ..Stroke::series(measured.saturating_sub(1)) }
+        }
+        LineKind::Reference => {
+            references += 1;
+            let dash = REFERENCES[(references - 1) % REFERENCES.len()];
+            Stroke { colour: Colour::Muted, width: 1.3, dash }
+        }
+    };
+    panel.lines.iter().map(|line| stroke(line.kind)).collect()
 }
 
 /// The scale of an axis.
@@ -76,7 +79,8 @@ pub(super) fn figure(panel: &Panel, file: &str) -> Figure {
     for (line, stroke) in panel.lines.iter().zip(&strokes) {
         let drawn = lines.frame().line(&line.points, *stroke, &line.name);
         lines.draw(drawn);
-        if line.kind == LineKind::Measured && line.points.len() <= MAX_DOTS {
+        let is_measured = matches!(line.kind, LineKind::Measured | LineKind::Variant);
+        if is_measured && line.points.len() <= MAX_DOTS {
             let places: Vec<_> =
                 line.points.iter().filter_map(|&(x, y)| lines.frame().at(x, y)).collect();
             places.into_iter().for_each(|place| lines.draw(dot(place, 2.6, stroke.colour)));
@@ -91,22 +95,41 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn the_legend_marks_lines_that_a_logarithmic_axis_cannot_show() {
-        let line = |name: &str, regret: f64| Line {
+    fn line(name: &str, kind: LineKind, regret: f64) -> Line {
+        Line {
             name: name.to_owned(),
-            kind: LineKind::Measured,
+            kind,
             points: vec![(1_000.0, regret), (10_000.0, regret)],
             intervals: Vec::new(),
-        };
-        let panel = Panel {
+        }
+    }
+
+    fn panel(lines: Vec<Line>) -> Panel {
+        Panel {
             heading: "Regret",
             caption: String::new(),
             across: Axis { title: "T", logarithmic: true },
             up: Axis { title: "regret", logarithmic: true },
-            lines: vec![line("some", 3.0), line("none", 0.0)],
-        };
-        let svg = figure(&panel, "regret").picture.unwrap().file();
+            lines,
+        }
+    }
+
+    #[test]
+    fn nine_lines_of_three_learners_are_distinguishable() {
+        let kinds = [LineKind::Measured, LineKind::Variant, LineKind::Variant];
+        let lines = kinds.iter().cycle().take(9).map(|&kind| line("a", kind, 1.0)).collect();
+        let strokes = strokes(&panel(lines));
+        for (position, stroke) in strokes.iter().enumerate() {
+            assert_eq!(stroke.colour, Colour::Series(position / 3));
+            assert!(!strokes[..position].contains(stroke), "{position}");
+        }
+    }
+
+    #[test]
+    fn the_legend_marks_lines_that_a_logarithmic_axis_cannot_show() {
+        let lines =
+            vec![line("some", LineKind::Measured, 3.0), line("none", LineKind::Measured, 0.0)];
+        let svg = figure(&panel(lines), "regret").picture.unwrap().file();
         assert!(svg.contains(">some<"), "{svg}");
         assert!(svg.contains(">none: 0, not drawn<"), "{svg}");
     }

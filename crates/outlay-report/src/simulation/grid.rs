@@ -106,12 +106,12 @@ impl Grid<'_> {
         let (Some(across), Some(up)) = (parameters, scale(regrets, true)) else {
             return Figure::missing(HEADING, "There is no regret to show.");
         };
-        let kind = match (across.logarithmic, up.logarithmic) {
+        let axes = match (across.logarithmic, up.logarithmic) {
             (true, true) => {
-                "logarithmic, as the other: a straight line is a power of the parameter"
+                "Both axes are logarithmic: a straight line is a power of the parameter."
             }
-            (false, true) => "logarithmic, the other is not",
-            (_, false) => "linear",
+            (false, true) => "The vertical axis is logarithmic.",
+            (_, false) => "The vertical axis is linear.",
         };
         let series = |position: usize| Entry {
             name: series_index.names()[position].clone(),
@@ -129,7 +129,7 @@ impl Grid<'_> {
             lines.draw(drawn);
         }
         let caption = format!(
-            "Mean regret at the horizon for each value of {}, with 95 % intervals as vertical bars; the axis up is {kind}.",
+            "Mean regret at the horizon for each value of {}, with 95 % intervals as vertical bars. {axes}",
             self.parameter
         );
         Figure::half(HEADING, file, lines.picture("Final regret against the parameter"), caption)

@@ -45,7 +45,7 @@ fn divided(learners: &[LearnerSeries<'_>], by: &Divisor<'_>) -> Figure {
     let all = || ratios.iter().flatten();
     let across = Scale::over_positive(all().map(|ratio| ratio.round), f64::INFINITY);
     let (Some(across), Some(up)) = (across, scale(&ratios)) else {
-        return Figure::missing(by.heading, "Growth shows from the second round on.");
+        return Figure::missing(by.heading, "Growth is defined from the second round on.");
     };
     let up = Axis::new(up, by.title);
     let entries: Vec<Entry> = learners.iter().map(LearnerSeries::entry).collect();
@@ -133,8 +133,8 @@ fn exponents(learners: &[LearnerSeries<'_>]) -> Figure {
         let line = lines.frame().line(slopes, learner.stroke(), &learner.name);
         lines.draw_for(learner.position, line);
     }
-    let caption = "The power of T that regret R grows with around T, fitted over half a decade: 1 is no learning, ½ the square root, \
-                   towards 0 logarithmic or less.";
+    let caption = "The exponent of T with which regret R grows around T, fitted over half a decade: \
+                   1 is no learning, ½ the square root, towards 0 logarithmic or less.";
     Figure::half(
         HEADING,
         "growth-exponent",

@@ -243,7 +243,7 @@ fn missing_figures_have_a_reason() {
         |case: &str| page_of(&cases().into_iter().find(|(name, _)| *name == case).unwrap().1).html;
     assert!(html("no-regret").contains("No regret is positive"));
     assert!(html("thousand-tasks").contains("Shares of the budget are not kept"));
-    assert!(html("horizon-1").contains("Growth shows from the second round on"));
+    assert!(html("horizon-1").contains("Growth is defined from the second round on"));
     assert!(html("no-learner").contains("No learner played"));
 }
 

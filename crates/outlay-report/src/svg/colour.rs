@@ -42,7 +42,7 @@ const STACK: [&str; AREAS] = [
     "#6bb6ff", "#f4b669", "#7fb79b", "#c082b0", "#eeedbe", "#c0d1e6",
 ];
 
-/// Series differ by colour and dash: colours repeat after nine series, but with another dash.
+/// Series differ by colour and dash: colours repeat after eight series, but with another dash.
 const DASHES: [&str; 4] = ["", "9 3", "3 2.5", "10 3 2.5 3"];
 
 impl Colour {

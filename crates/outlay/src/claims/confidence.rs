@@ -1,5 +1,5 @@
-//! The two events of the proofs: indices stay above the means, and completions keep up with their
-//! expected number.
+//! The two events of the proofs: indices stay above the means, and completions are not far below
+//! their expected number.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
@@ -49,7 +49,7 @@ struct Watch {
     index_failed: bool,
     completions_failed: bool,
     /// The smallest distance of an index above its mean, as a share of its width.
-    least_room: f64,
+    smallest_margin: f64,
 }
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
@@ -59,14 +59,14 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
         "instance",
         "T",
         "runs",
-        "index below mean",
+        "index outside",
         "allowed",
-        "completions behind",
-        "least room",
+        "too few completions",
+        "smallest margin",
     ]
     .map(str::to_owned)
     .to_vec();
-    let mut line = Line::new("least room of a run", LineKind::Measured, Vec::new());
+    let mut line = Line::new("smallest margin of a run", LineKind::Measured, Vec::new());
     for &(name, horizon, runs) in watched(evidence.setting) {
         let problem = name.parse::<Instance>()?.problem(horizon, 1)?;
         let watches = (0..runs)
@@ -79,21 +79,21 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
             (count(|watch| watch.index_failed), count(|watch| watch.completions_failed));
         let tasks = problem.tasks().len() as f64;
         let allowed = most_failures(runs, 1.0 / (tasks * horizon as f64));
-        let allowed_behind = most_failures(runs, tasks / horizon as f64);
+        let allowed_too_few = most_failures(runs, tasks / horizon as f64);
         let at = format!("{name}, T = {horizon}, {runs} runs");
         finding.checks.push(Check::new(
-            format!("{at}: with an index off its mean"),
+            format!("{at}: runs with an index outside its range"),
             index,
             Wanted::AtMost(allowed),
         ));
         finding.checks.push(Check::new(
-            format!("{at}: with completions behind"),
+            format!("{at}: runs with too few completions"),
             completions,
-            Wanted::AtMost(allowed_behind),
+            Wanted::AtMost(allowed_too_few),
         ));
-        let mut rooms: Vec<f64> = watches.iter().map(|watch| watch.least_room).collect();
-        rooms.sort_unstable_by(f64::total_cmp);
-        let least = rooms.first().copied().unwrap_or(f64::NAN);
+        let mut margins: Vec<f64> = watches.iter().map(|watch| watch.smallest_margin).collect();
+        margins.sort_unstable_by(f64::total_cmp);
+        let least = margins.first().copied().unwrap_or(f64::NAN);
         let numbers = [horizon as f64, runs as f64, index, allowed, completions, least];
         let mut row = vec![name.into()];
         row.extend(numbers.map(super::Value::Number));
@@ -101,16 +101,16 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
         if line.points.is_empty() {
             line.name = format!("{name}, T = {horizon}");
             let share =
-                |(position, room): (usize, f64)| (room, (position + 1) as f64 / runs as f64);
-            line.points = rooms.into_iter().enumerate().map(share).collect();
+                |(position, margin): (usize, f64)| (margin, (position + 1) as f64 / runs as f64);
+            line.points = margins.into_iter().enumerate().map(share).collect();
         }
     }
     finding.panels.push(Panel {
-        heading: "How near an index came to its mean",
-        caption: "Share of the runs whose least room, (index − mean) ÷ width, was below a number. \
-            Below 0 the event fails."
+        heading: "Smallest margin of an index",
+        caption: "Share of the runs whose smallest margin, (index − mean) ÷ width, is below a \
+            number. Below 0 the event fails."
             .to_owned(),
-        across: Axis { title: "least room of a run", logarithmic: false },
+        across: Axis { title: "smallest margin of a run", logarithmic: false },
         up: Axis { title: "share of the runs", logarithmic: false },
         lines: vec![line],
     });
@@ -142,7 +142,7 @@ fn watch(
     let mut seen: Vec<Seen> = vec![Seen::default(); means.len()];
     let (mut completed, mut counts) = (Vec::with_capacity(means.len()), vec![0; means.len()]);
     let enough = 100.0 * (horizon as f64).ln().powi(2);
-    let mut watch = Watch { least_room: f64::INFINITY, ..Watch::default() };
+    let mut watch = Watch { smallest_margin: f64::INFINITY, ..Watch::default() };
     for round in 1..=horizon {
         learner.decide(
             &RoundContext { round, budget: problem.budget(), available: None },
@@ -150,8 +150,8 @@ fn watch(
         );
         for ((weight, mean), seen) in weights.iter().zip(means).zip(&seen) {
             let width = weight - seen.mean();
-            let room = (weight - mean) / width.max(f64::MIN_POSITIVE);
-            watch.least_room = watch.least_room.min(room);
+            let margin = (weight - mean) / width.max(f64::MIN_POSITIVE);
+            watch.smallest_margin = watch.smallest_margin.min(margin);
             // Two-sided: the index is above the mean, and by at most twice its width. Before the
             // first completion there is no claim.
             watch.index_failed |=

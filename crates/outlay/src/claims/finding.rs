@@ -130,6 +130,8 @@ pub struct Panel {
 pub enum LineKind {
     /// Simulated runs.
     Measured,
+    /// The measured line before it in another setting; it has the same colour and another dash.
+    Variant,
     /// A model's prediction for the measured line before it, which has the same colour.
     Predicted,
     /// A bound or a rate to compare with.

@@ -13,7 +13,7 @@ pub(super) const CLAIM: Claim = Claim {
     title: "`kl-ucb-plus` under diminishing returns: regret grows like log T",
     source: "Documentation of outlay: Theorem D of kl-ucb-plus, not peer reviewed",
     statement: "Under diminishing returns the regret of `kl-ucb-plus` is of order log T: each \
-        decade of rounds adds the same, and theory says how much.",
+        decade of rounds adds the same amount, which the theory predicts.",
     criterion: "The regret that the last decade adds is within 20 % of the second-order prediction \
         (30 % in the quick version), on both instances. (On `power` the increments still rise \
         before 10⁵ rounds.)",
@@ -81,8 +81,9 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     }
     finding.panels.push(Panel {
         heading: "Regret added per decade",
-        caption: "Mean over the runs with its 95 % interval; level means growth like log T."
-            .to_owned(),
+        caption:
+            "Mean over the runs with its 95 % interval. A horizontal line means growth like log T."
+                .to_owned(),
         across: Axis { title: "end of the decade, in rounds", logarithmic: true },
         up: Axis { title: "regret added", logarithmic: true },
         lines,

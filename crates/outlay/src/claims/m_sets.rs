@@ -109,12 +109,15 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
         panels: vec![Panel {
             heading: "Regret against the number of plays",
             caption: format!(
-                "Mean regret ÷ √(KMT) over {horizon} rounds with its 95 % interval. Level or \
-                    falling: no more than √(KMT)."
+                "Mean regret ÷ √(KMT) over {horizon} rounds with its 95 % interval. A line \
+                    that does not rise means growth of at most √(KMT)."
             ),
             across: Axis { title: "plays M", logarithmic: true },
             up: Axis { title: "regret ÷ √(KMT)", logarithmic: false },
-            lines: vec![proportional, fixed, line(0, 1), line(1, 1)],
+            lines: [[proportional, fixed], [line(0, 1), line(1, 1)]]
+                .into_iter()
+                .flat_map(series::with_variants)
+                .collect(),
         }],
     })
 }

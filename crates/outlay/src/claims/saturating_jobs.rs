@@ -75,9 +75,7 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
         table: Table { columns, rows: (0..horizons.len()).map(row).collect() },
         panels: vec![Panel {
             heading: "Regret on saturating jobs",
-            caption: "lattimore does not know the curves; the others do. Where a learner loses \
-                nothing there is no line."
-                .to_owned(),
+            caption: "lattimore does not know the curves; the other learners do.".to_owned(),
             across: HORIZONS,
             up: Axis { title: "regret", logarithmic: true },
             lines,

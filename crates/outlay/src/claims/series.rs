@@ -32,6 +32,13 @@ pub(super) fn line(
     line
 }
 
+/// The lines of one learner in several settings: the first is measured, the others are its variants.
+pub(super) fn with_variants(lines: impl IntoIterator<Item = Line>) -> Vec<Line> {
+    let mut lines: Vec<Line> = lines.into_iter().collect();
+    lines.iter_mut().skip(1).for_each(|line| line.kind = LineKind::Variant);
+    lines
+}
+
 /// A horizontal line from the first horizon to the last.
 pub(super) fn level(evidence: &Evidence<'_>, name: &str, height: f64) -> Line {
     let horizons = horizons(evidence);

@@ -158,7 +158,7 @@ fn checks(growth: &Growth, lowest: f64) -> Vec<Check> {
         ),
         Check::new(format!("{name}: exponent over the last decade"), last, Wanted::AtMost(lowest)),
         Check::new(
-            format!("{name}: fluid model off by"),
+            format!("{name}: relative error of the fluid model"),
             growth.largest_fluid_error(),
             Wanted::AtMost(growth.fluid_room),
         ),
@@ -209,8 +209,8 @@ fn regret_panel(growths: &[Growth]) -> Panel {
     let mut lines = lines(growths, <[_]>::to_vec, |_, regret| regret);
     let root = |horizon: f64| (horizon, 3.0 * (horizon / 1e3).sqrt());
     lines.push(Line::new("slope of √T", LineKind::Reference, [1e3, 1e7].map(root).to_vec()));
-    let caption = "Mean regret of runs of length T with its 95 % interval, and what the same rule \
-        loses without chance, to 10¹⁵ rounds.";
+    let caption = "Mean regret of runs of length T with its 95 % interval, and the \
+        regret of the fluid model up to 10¹⁵ rounds.";
     Panel {
         heading: "Regret",
         caption: caption.to_owned(),
@@ -227,8 +227,8 @@ fn exponent_panel(growths: &[Growth]) -> Panel {
         .map(|horizon| (horizon, 2.0 / horizon.ln()));
     lines.push(Line::new("log² T", LineKind::Reference, log_squared.collect()));
     lines.push(Line::new("√T", LineKind::Reference, vec![(1e3, 0.5), (1e15, 0.5)]));
-    let caption = "The power of T that regret grows with. It starts near ½, as long as the indices \
-                   are wider than the means, and falls to that of log² T.";
+    let caption = "The exponent of T with which regret grows. It is near ½ while the indices are \
+                   wider than the means, and falls to that of log² T.";
     let up = Axis { title: "d log R ÷ d log T", logarithmic: false };
     Panel { heading: "Growth exponent", caption: caption.to_owned(), across: HORIZONS, up, lines }
 }
@@ -244,7 +244,7 @@ fn log_squared_panel(growths: &[Growth]) -> Panel {
 }
 
 fn table(growths: &[Growth]) -> Table {
-    let columns = ["instance", "T", "regret", "fluid model", "exponent of the decade before"]
+    let columns = ["instance", "T", "regret", "fluid model", "exponent over the decade"]
         .map(str::to_owned)
         .to_vec();
     let mut rows = Vec::new();

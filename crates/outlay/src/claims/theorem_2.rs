@@ -12,9 +12,9 @@ pub(super) const CLAIM: Claim = Claim {
     name: "theorem-2",
     title: "Bandit feedback alone: regret of order √T",
     source: "Theorem 2",
-    statement: "Two square-root curves with means ½ ± T^(-1/4)/6: every learner that sees only the \
-                round's gain loses at least √T/140 on one of the two orders of the means. \
-                Algorithm 1 sees completions and loses less.",
+    statement: "Two square-root curves with means ½ ± T^(-1/4)/6: every learner that \
+                observes only the gain of a round loses at least √T/140 on one of the two orders of the means. \
+                Algorithm 1 observes completions and loses less.",
     criterion: "At the longest horizon the 95 % interval of Algorithm 1's mean regret ends below \
                 √T/140; that of `oful`, a linear bandit with bandit feedback, starts above √T/140 \
                 at every horizon, and its regret grows with an exponent above 0.45.",
@@ -49,16 +49,16 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let mut lines: Vec<Line> = (0..names.len())
         .map(|learner| series::line(evidence, &names[learner], 0, learner, |_| 1.0))
         .collect();
-    let paper_end = share[0].intervals.last().map_or(f64::NAN, |interval| interval.2);
+    let algorithm_1_end = share[0].intervals.last().map_or(f64::NAN, |interval| interval.2);
     let bandit_starts = share[2].intervals.iter().map(|interval| interval.1);
     let checks = vec![
         Check::new(
             "upper end of Algorithm 1's regret ÷ (√T/140), longest horizon",
-            paper_end,
+            algorithm_1_end,
             Wanted::AtMost(1.0),
         ),
         Check::new(
-            "least lower end of oful's regret ÷ (√T/140)",
+            "smallest lower end of oful's regret ÷ (√T/140)",
             smallest(bandit_starts),
             Wanted::AtLeast(1.0),
         ),
@@ -81,8 +81,8 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     };
     let rows = (0..names.len())
         .flat_map(|learner| (0..horizons.len()).map(move |position| row(learner, position)));
-    let caption = "The gap of the instance shrinks as T grows, so that even little learning loses \
-                   little; a learner under bandit feedback still needs √T.";
+    let caption = "The gap of the instance shrinks as T grows, so a learner that learns little \
+                   also loses little. Under bandit feedback a regret of order √T is unavoidable.";
     Ok(Finding {
         checks,
         table: Table {

@@ -16,7 +16,7 @@ pub(super) const CLAIM: Claim = Claim {
         = log(2 K² T²) and Σ F the sum of all success probabilities: of order K √(T log T). The same \
         holds for `kl-ucb-mixture`, `hoeffding` and `full`; `kl-ucb-plus` has 11.6 K√T + K.",
     criterion: "Every run of every learner, on every instance and at every horizon, has a regret \
-        below its bound, taken from the run's own sum of chances.",
+        below its bound, computed with the success probabilities of that run.",
     strength: Strength::EveryRun,
     needs_traces: false,
     plan,
@@ -102,7 +102,7 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
         table: Table { columns, rows: INSTANCES.iter().enumerate().map(row).collect() },
         panels: vec![Panel {
             heading: "Regret ÷ bound, the largest of all runs",
-            caption: "Algorithm 1. At 1 the bound would be reached.".to_owned(),
+            caption: "Algorithm 1. At 1 the regret of a run would equal its bound.".to_owned(),
             across: HORIZONS,
             up: Axis { title: "regret ÷ bound", logarithmic: true },
             lines: INSTANCES.iter().enumerate().map(line).collect(),

@@ -1,22 +1,18 @@
-//! A claim's verdict, checks and numbers as Markdown.
+//! A claim's verdict, checks and numbers as Markdown. The text does not depend on the machine.
 
 use outlay::claims::Check;
 
-use outlay_report::number::duration;
 use outlay_report::reproduction::{JudgedClaim, condition, number, value};
 
 pub(super) fn claim(judged: &JudgedClaim) -> String {
     let passed = judged.finding.checks.iter().filter(|check| check.passed()).count();
     let seeds = judged
         .seeds
-        .map(|(first, last)| format!("{} runs, seeds {first} to {last}; ", judged.runs))
+        .map(|(first, last)| format!("; {} runs, seeds {first} to {last}", judged.runs))
         .unwrap_or_default();
-    let (verdict, checks, time) =
-        (judged.verdict.as_str(), judged.finding.checks.len(), duration(judged.seconds));
-    let head = format!(
-        "**Verdict: {verdict}.** {passed} of {checks} checks passed; {seeds}run time {time}.\n"
-    );
-    let criterion = format!("Shown if: {}\n", judged.claim.criterion);
+    let (verdict, checks) = (judged.verdict.as_str(), judged.finding.checks.len());
+    let head = format!("**Verdict: {verdict}.** {passed} of {checks} checks passed{seeds}.\n");
+    let criterion = format!("Criterion: {}\n", judged.claim.criterion);
     let checks =
         rows(&["check", "measured", "wanted", ""], judged.finding.checks.iter().map(check));
     let columns: Vec<&str> = judged.finding.table.columns.iter().map(String::as_str).collect();

@@ -81,7 +81,7 @@ pub(super) fn list(claims: &[Claim], format: Format) -> Result<CommandOutput, Fa
 
 fn paragraph(claim: &Listed) -> String {
     format!(
-        "{} ({})\n  {}\n  shown if: {}\n",
+        "{} ({})\n  {}\n  criterion: {}\n",
         claim.claim, claim.source, claim.statement, claim.criterion
     )
 }
