@@ -1,4 +1,4 @@
-// The service's API. The token lives in this module and nowhere else: a reload forgets it.
+// Calls the API of the service. The token is kept only in this module, so a reload forgets it.
 
 import { askToken } from "./token.js";
 
@@ -8,10 +8,10 @@ export const BASE = new URL("..", import.meta.url).href;
 let token = null;
 let asking = null;
 
-/** A refusal, with what the service said about it. */
+/** An error response of the service. */
 export class ApiError extends Error {
   constructor(status, problem) {
-    super(problem.detail ?? problem.title ?? `The service answered with ${status}.`);
+    super(problem.detail ?? problem.title ?? `The service returned status ${status}.`);
     this.status = status;
     this.code = problem.code ?? "";
     this.hint = problem.hint ?? "";
@@ -28,11 +28,11 @@ async function send(path, options) {
     return await fetch(BASE + path, { cache: "no-store", credentials: "omit", ...options, headers });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new OfflineError("The service does not answer.");
+    throw new OfflineError("The service does not respond.");
   }
 }
 
-/** One dialog at a time, however many requests wait for it. Says whether there is a new one. */
+/** Asks for a token in one dialog, however many requests wait for it. Resolves to whether there is a new token. */
 function newToken(reason) {
   asking ??= askToken(reason).then((given) => {
     asking = null;
@@ -44,18 +44,18 @@ function newToken(reason) {
   return asking;
 }
 
-/** For those whose token does not allow what they want. What is shown is to be asked for anew. */
+/** Replaces the token, for users whose token lacks a permission. The view is then loaded again. */
 export async function anotherToken() {
   if (await newToken("another")) dispatchEvent(new Event("another-token"));
 }
 
-async function answered(path, options = {}) {
+async function request(path, options = {}) {
   for (;;) {
     const used = token;
     const response = await send(path, options);
     if (response.ok || response.status === 304) return response;
     if (response.status === 401) {
-      // Another request may have brought a new one meanwhile.
+      // Another request may have obtained a new token meanwhile.
       if (used === token) await newToken(used === null ? "wanted" : "refused");
       continue;
     }
@@ -64,12 +64,12 @@ async function answered(path, options = {}) {
   }
 }
 
-/** What is at a path. */
+/** Gets the JSON at a path. */
 export async function get(path, signal) {
-  return (await answered(path, { signal })).json();
+  return (await request(path, { signal })).json();
 }
 
-/** Events as they happen: calls `heard` for each part that arrives, until the stream ends. Says whether there was a stream at all. */
+/** Reads an event stream and calls `heard` for each part, until the stream ends. Resolves to whether there was a stream. */
 export async function listen(path, heard, signal) {
   const response = await send(path, { signal, headers: { Accept: "text/event-stream" } });
   if (!response.ok || response.body === null) return false;
@@ -83,18 +83,18 @@ export async function listen(path, heard, signal) {
   }
 }
 
-/** What is at a path and its tag, or null if the tag is still the right one. */
+/** Gets the JSON at a path with its tag, or null if the tag has not changed. */
 export async function getIfChanged(path, tag, signal) {
   const headers = tag === null ? {} : { "If-None-Match": tag };
-  const response = await answered(path, { headers, signal });
+  const response = await request(path, { headers, signal });
   if (response.status === 304) return null;
   return { value: await response.json(), tag: response.headers.get("ETag") };
 }
 
-/** Changes what is at a path, if it still is what the tag says. */
+/** Changes the resource at a path, if its tag has not changed. */
 export async function patch(path, body, tag) {
   const headers = { "Content-Type": "application/json", "If-Match": tag };
-  const response = await answered(path, { method: "PATCH", headers, body: JSON.stringify(body) });
+  const response = await request(path, { method: "PATCH", headers, body: JSON.stringify(body) });
   return { value: await response.json(), tag: response.headers.get("ETag") };
 }
 

@@ -16,7 +16,7 @@ import { splitView } from "./split.js";
 import { amount, count, plural, time } from "./words.js";
 
 const CHANGES = {
-  paused: { name: "Pause", done: "The campaign is paused: it hands out no rounds and still takes what comes back." },
+  paused: { name: "Pause", done: "The campaign is paused: it issues no rounds and still accepts outcomes." },
   open: { name: "Open again", done: "The campaign is open." },
   closed: { name: "Close", done: "The campaign is closed." },
 };
@@ -24,7 +24,7 @@ const CHANGES = {
 export function showCampaign(main, id) {
   const campaign = new Campaign(id);
   const message = h("div", { role: "status" });
-  // What became of the last change stays until the next one; it is not the connection's to clear.
+  // The result of the last change stays until the next one, also if the connection is lost.
   const outcome = h("div", { role: "status" });
   const status = h("span", { class: "status" });
   const buttons = h("div", { class: "buttons" });
@@ -45,14 +45,14 @@ export function showCampaign(main, id) {
     draw();
   }
 
-  /** Another store answers at this address: its campaign may have other tasks and other curves. */
+  /** Another store responds at this address, so the campaign may have other tasks and curves. */
   function beginAgain() {
     for (const view of views) {
       view.leave?.();
       view.element.remove();
     }
     views = null;
-    const text = `This is another campaign of the same name, begun ${time(campaign.state.created_at)}: the service has another store now.`;
+    const text = `This is another campaign of the same name, created ${time(campaign.state.created_at)}: the service uses another store now.`;
     outcome.replaceChildren(h("div", { class: "notice" }, text));
   }
 
@@ -106,7 +106,7 @@ export function showCampaign(main, id) {
     } catch (error) {
       const hasMoved = error instanceof ApiError && error.code === "version-moved";
       outcome.replaceChildren(hasMoved
-        ? h("div", { class: "notice" }, "Somebody else has changed this campaign meanwhile. Below is how it stands now; please decide again.")
+        ? h("div", { class: "notice" }, "The campaign was changed by another client. Its present state is shown below; please decide again.")
         : trouble(error));
     }
     campaign.forget();
@@ -125,7 +125,7 @@ export function showCampaign(main, id) {
       location.hash = "#/";
       return;
     }
-    // The same again leaves what is there, and a button in it the focus.
+    // An unchanged message stays, so that a button in it keeps the focus.
     const text = `${error.code} ${error.message}`;
     if (text !== said) message.replaceChildren(error.code === "no-campaign" ? missing(id) : trouble(error));
     said = text;
@@ -142,14 +142,14 @@ export function showCampaign(main, id) {
 
 const isSure = (id) => ask({
   title: `Close ${id}?`,
-  content: h("p", {}, "This is final. It hands out no more rounds. What comes back of rounds under way is still taken for a while; then the campaign keeps what it has."),
-  action: "Close it",
+  content: h("p", {}, "This is final: the campaign issues no more rounds. Outcomes of open rounds are still accepted for a while."),
+  action: "Close campaign",
   kind: "danger",
 });
 
 const missing = (id) => h("div", { class: "notice missing" },
-  h("p", {}, h("strong", {}, `There is no campaign called ${id}.`)),
-  h("p", {}, "Perhaps it is still to be made: this page shows it as soon as it is there. ", h("a", { href: "#/" }, "All campaigns")));
+  h("p", {}, h("strong", {}, `There is no campaign named ${id}.`)),
+  h("p", {}, "This page shows it as soon as it is created. ", h("a", { href: "#/" }, "All campaigns")));
 
 function drawFacts(list, campaign) {
   const { state } = campaign;
@@ -157,15 +157,15 @@ function drawFacts(list, campaign) {
   const expired = rounds.filter((round) => round.status === "expired").length;
   const gain = rewardPerRound(rounds);
   const entries = [
-    ["Rounds", count(state.rounds), state.horizon === undefined ? "handed out" : `of ${count(state.horizon)} planned`],
-    ["Open rounds", count(state.open_rounds), "wait for outcomes"],
+    ["Rounds", count(state.rounds), state.horizon === undefined ? "issued" : `of ${count(state.horizon)} planned`],
+    ["Open rounds", count(state.open_rounds), "waiting for outcomes"],
     ["Expired", count(expired), `of the latest ${count(rounds.length)}`],
-    ["Late outcomes", count(state.late), "came after expiry; counted"],
-    ["Reward a round", gain === null ? "–" : amount(gain.mean),
-      gain === null ? "nothing reported yet" : gain.isComplete ? "mean of complete ones" : "as far as reported"],
-    ["Successes", state.completions_over_expected === undefined ? "–" : `${state.completions_over_expected.toFixed(2)} ×`, "of what the curves expect"],
-    ["Budget", amount(state.budget), "a round"],
-    ["Learner", state.learner, `begun ${time(state.created_at)}`],
+    ["Late outcomes", count(state.late), "after expiry; counted"],
+    ["Reward per round", gain === null ? "–" : amount(gain.mean),
+      gain === null ? "nothing reported yet" : gain.isComplete ? "mean of complete rounds" : "as far as reported"],
+    ["Successes", state.completions_over_expected === undefined ? "–" : `${state.completions_over_expected.toFixed(2)} ×`, "of the expected number"],
+    ["Budget", amount(state.budget), "per round"],
+    ["Learner", state.learner, `created ${time(state.created_at)}`],
   ];
   if (list.childElementCount === 0) {
     list.append(...entries.map(([name]) => h("div", {}, h("dt", {}, name), h("dd", {}), h("dd", { class: "muted" }))));
@@ -184,13 +184,13 @@ function drawWarning(box, state) {
   box.replaceChildren(...(text === "" ? [] : [h("div", { class: "notice warn" },
     h("p", {}, h("strong", {}, found.title)),
     found.sentences.map((sentence) => h("p", {}, sentence)),
-    h("p", {}, h("a", { href: "#section-told-against-expected", onclick: jump }, `${plural(found.tasks.length, "task")} to look at`)))]));
+    h("p", {}, h("a", { href: "#section-reported-and-expected-successes", onclick: jump }, `${plural(found.tasks.length, "task")} to check`)))]));
 }
 
-/** Within the page: the address belongs to the view. */
+/** Scrolls within the page without changing the address, which selects the view. */
 function jump(event) {
   event.preventDefault();
-  const heading = document.getElementById("section-told-against-expected");
+  const heading = document.getElementById("section-reported-and-expected-successes");
   heading.tabIndex = -1;
   heading.scrollIntoView();
   heading.focus();

@@ -1,4 +1,4 @@
-// The list of campaigns, a page at a time.
+// The list of campaigns, one page at a time.
 
 import { BASE, anotherToken, get } from "./api.js";
 import { announce, h, row, table } from "./dom.js";
@@ -12,7 +12,7 @@ const COLUMNS = [
   { name: "Rounds" },
   { name: "Tasks" },
   { name: "Learner", kind: "word" },
-  { name: "Begun", kind: "word" },
+  { name: "Created", kind: "word" },
 ];
 
 const FIRST = { problem: { budget: 100, task: [
@@ -21,8 +21,8 @@ const FIRST = { problem: { budget: 100, task: [
 ] } };
 
 export function showCampaigns(main) {
-  const list = table("Campaigns, in the order of their names", COLUMNS, { hideCaption: true });
-  // What is wrong with the connection and what there is to say about the list come and go on their own.
+  const list = table("Campaigns, ordered by name", COLUMNS, { hideCaption: true });
+  // Messages about the connection and remarks about the list change independently.
   const message = h("div", { role: "status" });
   const remark = h("div", { role: "status" });
   const first = h("button", { type: "button", onclick: () => turn([]) }, "First page");
@@ -35,10 +35,10 @@ export function showCampaigns(main) {
   let next = null;
   let shown = "";
 
-  /** The page is in the address, so that whoever looks at a campaign and goes back is where they were. */
+  /** The page is part of the address, so that the Back button returns to it from a campaign. */
   function turn(to) {
     cursors = to;
-    // What comes after the new page is not known before it is there.
+    // The page after the new one is unknown until the new one is loaded.
     next = null;
     history.pushState({ cursors }, "", to.length === 0 ? "#/" : `#/?after=${encodeURIComponent(to.at(-1))}`);
     following.now();
@@ -51,14 +51,14 @@ export function showCampaigns(main) {
     if (asked !== cursors) return;
     next = answer.next ?? null;
     const text = JSON.stringify([cursors, answer]);
-    // Rows that are the same stay: a link that has the focus keeps it.
+    // Unchanged rows stay, so that a link keeps the focus.
     if (text !== shown) fill(answer.campaigns);
     shown = text;
     pages.hidden = next === null && cursors.length === 0;
     enable();
   }
 
-  /** A button that can do no more must not take the focus with it. */
+  /** Moves the focus from a button that becomes disabled. */
   function enable() {
     const { activeElement: focused } = document;
     first.disabled = back.disabled = cursors.length === 0;
@@ -83,7 +83,7 @@ export function showCampaigns(main) {
     } else if (error.status !== 403) {
       message.replaceChildren(trouble(error));
     } else if (message.querySelector("form") === null) {
-      // It stays while the page keeps trying: somebody may be typing in it.
+      // An existing form stays while the page retries, because the user may be typing in it.
       message.replaceChildren(oneCampaign());
     }
   }
@@ -92,7 +92,7 @@ export function showCampaigns(main) {
   return () => following.stop();
 }
 
-/** The cursors of this page and those before it. Who comes by a link has only its own. */
+/** The cursors of this page and of those before it. After following a link, only that of this page is known. */
 function whereabouts() {
   if (Array.isArray(history.state?.cursors)) return history.state.cursors;
   const after = new URLSearchParams(location.hash.split("?")[1] ?? "").get("after");
@@ -112,7 +112,7 @@ function line(campaign) {
 
 export const badge = (status) => h("span", { class: `badge ${status}` }, status);
 
-/** What went wrong, and what to do. */
+/** An error with advice. */
 export function trouble(error) {
   return h("div", { class: "notice ill" },
     h("p", {}, h("strong", {}, error.message.replace(/^./u, (letter) => letter.toUpperCase()))),
@@ -121,13 +121,13 @@ export function trouble(error) {
 }
 
 function advice(status) {
-  if (status === undefined) return "Is it running, and can this machine reach it? The page keeps trying; nothing that was acknowledged is lost.";
-  return status === 403 ? "It takes a token that allows it." : "The page keeps trying.";
+  if (status === undefined) return "Check that it is running and reachable from this machine. The page keeps trying. Acknowledged data is not lost.";
+  return status === 403 ? "Use a token with the required scope." : "The page keeps trying.";
 }
 
 const changeToken = () => h("div", { class: "line" }, h("button", { type: "button", onclick: anotherToken }, "Enter another token"));
 
-/** A token may be good for one campaign only; then there is no list. */
+/** The form for tokens that are restricted to one campaign and therefore cannot list campaigns. */
 function oneCampaign() {
   const input = h("input", { id: "campaign-id", required: true, autocomplete: "off" });
   const go = (event) => {
@@ -135,10 +135,10 @@ function oneCampaign() {
     location.hash = `#/campaigns/${encodeURIComponent(input.value.trim())}`;
   };
   return h("form", { class: "notice", onsubmit: go },
-    h("p", {}, "This token does not open the list of all campaigns. If it is good for one of them, name it:"),
+    h("p", {}, "This token cannot list all campaigns. If it is valid for one campaign, enter its name:"),
     h("label", { for: "campaign-id" }, "Campaign"),
-    h("div", { class: "line" }, input, h("button", { type: "submit", class: "primary" }, "Show it")),
-    h("p", {}, "Or ask with one that does:"),
+    h("div", { class: "line" }, input, h("button", { type: "submit", class: "primary" }, "Show campaign")),
+    h("p", {}, "Or use a token that can:"),
     changeToken());
 }
 
@@ -150,14 +150,14 @@ function empty() {
       await navigator.clipboard.writeText(command);
       said.textContent = "Copied.";
     } catch {
-      said.textContent = "The browser does not allow that; please mark and copy the text.";
+      said.textContent = "The browser does not allow copying; please select and copy the text.";
     }
   };
   return h("div", { class: "notice" },
-    h("h2", { class: "plain" }, "No campaign yet"),
-    h("p", {}, "A campaign shares a budget over tasks and learns from what comes back. This makes one with ",
-      plural(FIRST.problem.task.length, "task"), "; it appears here by itself:"),
+    h("h2", { class: "plain" }, "No campaigns yet"),
+    h("p", {}, "A campaign splits a budget over tasks and learns from the outcomes. This command creates one with ",
+      plural(FIRST.problem.task.length, "task"), ", which then appears here:"),
     h("pre", { tabindex: "0", "aria-label": "Command" }, command),
     h("div", { class: "line" }, h("button", { type: "button", onclick: copy }, "Copy the command"), said),
-    h("p", { class: "muted" }, "With tokens, add -H 'Authorization: Bearer …'. To see one at work first: outlay demo."));
+    h("p", { class: "muted" }, "If the service requires tokens, add -H 'Authorization: Bearer …'. To see a running campaign first, use: outlay demo"));
 }

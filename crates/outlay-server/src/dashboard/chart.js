@@ -1,23 +1,23 @@
-// Line pictures by uPlot, in the colours of the page, as wide as there is room.
+// Line charts by uPlot in the colours of the page, as wide as their box.
 
 import { onTheme, themed } from "./colours.js";
 import { count, labels } from "./words.js";
 
 const FONT = "12px system-ui, sans-serif";
-/** Between labels, and beside the outermost. */
+/** Space between labels, and beside the outermost ones, in pixels. */
 const ROOM = 8;
-/** Steps of an axis that counts: there is no round one and a half. */
+/** Steps of an axis of whole numbers, such as rounds. */
 const WHOLE_STEPS = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 
 const pen = document.createElement("canvas").getContext("2d");
 
-/** How wide the widest of these texts is. */
+/** The width of the widest of these texts. */
 function width(texts) {
   pen.font = FONT;
   return Math.ceil(Math.max(0, ...texts.map((text) => pen.measureText(text).width)));
 }
 
-/** An axis in the page's colours. uPlot's own labels are in the browser's language; these are in the page's. */
+/** An axis in the colours of the page. Labels are in English; those of uPlot would be in the language of the browser. */
 export function axis(more = {}) {
   return {
     stroke: () => themed("muted"),
@@ -32,10 +32,10 @@ export function axis(more = {}) {
   };
 }
 
-/** An axis at the left, as wide as its labels. */
+/** A vertical axis, as wide as its labels. */
 export const upright = (more = {}) => axis({ size: (_, texts) => (texts === null ? 30 : width(texts) + ROOM), ...more });
 
-/** An axis below that counts, from 1. */
+/** A horizontal axis of whole numbers from 1. */
 export const counted = (more = {}) => axis({
   size: 30,
   incrs: WHOLE_STEPS,
@@ -44,10 +44,10 @@ export const counted = (more = {}) => axis({
   ...more,
 });
 
-/** Room at the right for half a label: the last one is centred on the edge. */
+/** Space at the right for half a label, because the last one is centred on the edge. */
 export const beside = (text) => (plot) => Math.max(ROOM, Math.ceil(width([text(plot.scales.x.max ?? 0)]) / 2) + 2);
 
-/** A picture in `box`; `options` as uPlot has them, without the width. */
+/** Draws a chart in `box`; `options` are those of uPlot without the width. */
 export function chart(box, options, data) {
   const room = () => Math.max(160, Math.floor(box.clientWidth));
   const plot = new uPlot({ legend: { show: false }, ...options, width: room() }, data, box);

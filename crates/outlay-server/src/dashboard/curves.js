@@ -1,4 +1,4 @@
-// Each task's curve, and where on it the next round stands.
+// The curve of each task, with the point of the next round.
 
 import { get } from "./api.js";
 import { axis, beside, chart, upright } from "./chart.js";
@@ -10,24 +10,24 @@ import { amount, column, labels, percent, plural } from "./words.js";
 
 const SHOWN = 12;
 const POINTS = 121;
-/** A curve is drawn up to this multiple of what the task is given, so that the point lies well inside. */
+/** A curve is drawn up to this multiple of the spend, so that the point is well inside. */
 const REACH = 2.5;
-/** Spends of the table, as multiples of what the task is given. */
+/** Spends of the table, as multiples of the spend of the next round. */
 const MULTIPLES = [0.5, 1.5, 2];
 
 export function curvesView(colours, campaign) {
   const grid = h("div", { class: "grid" });
   const remark = h("p", { class: "muted" });
-  const columns = [{ name: "Task", kind: "word" }, { name: "Spend now" }, { name: "Chance now" },
-    ...MULTIPLES.map((multiple) => ({ name: `with ${multiple} times the spend` }))];
-  const list = table("The chance of success at some spends", columns);
+  const columns = [{ name: "Task", kind: "word" }, { name: "Spend" }, { name: "Success probability" },
+    ...MULTIPLES.map((multiple) => ({ name: `at ${multiple} × the spend` }))];
+  const list = table("Success probability at several spends", columns);
   const details = h("details", {}, h("summary", {}, "As a table"), list.box);
   const element = section("Curves", remark, grid, details);
   const cards = new Map();
-  /** One curve after the other, from the first on. */
+  /** Curves are loaded one after the other. */
   let loading = Promise.resolve();
 
-  /** Up to where a task's curve is drawn. A task that is given nothing is drawn as if it had an even share. */
+  /** The largest spend that is drawn. A task with no spend is drawn as if it had an even share. */
   function reach(task, state) {
     const spend = task.spend > 0 ? task.spend : state.budget / state.tasks.length;
     return Math.min(state.budget, REACH * spend);
@@ -44,16 +44,16 @@ export function curvesView(colours, campaign) {
       card.picture.plot.setScale("x", { min: 0, max: curve.spend.at(-1) });
       drawTable();
     } catch {
-      // The next change asks again.
+      // The next change loads it again.
       card.asked = null;
     }
   }
 
   function draw({ state }) {
     const tasks = state.tasks.length <= SHOWN ? state.tasks : [...state.tasks].sort((a, b) => b.spend - a.spend).slice(0, SHOWN);
-    write(remark, "The chance of success by what is spent on a task in a round. The point is the next round."
-      + (tasks.length < state.tasks.length ? ` Shown: the ${plural(tasks.length, "task")} that are given most.` : ""));
-    // Those that are given most may be others now.
+    write(remark, "Success probability by spend. The point is the next round."
+      + (tasks.length < state.tasks.length ? ` Shown: the ${plural(tasks.length, "task")} with the largest spends.` : ""));
+    // The tasks with the largest spends may have changed.
     for (const [name, card] of cards) {
       if (tasks.some((task) => task.task === name)) continue;
       card.picture?.leave();
@@ -67,7 +67,7 @@ export function curvesView(colours, campaign) {
       Object.assign(card.at, { spend: task.spend, success: task.success });
       if (isMoved) card.picture?.plot.redraw(false);
       const end = reach(task, state);
-      // Only if it leaves the picture or gets small in it: a picture that always moves cannot be read.
+      // Rescale only if the point leaves the chart or becomes small in it, because a constantly moving chart is hard to read.
       const isOut = card.asked === null || task.spend > 0.9 * card.asked || end < 0.25 * card.asked;
       if (isOut && end !== card.asked) {
         card.asked = end;
@@ -81,7 +81,7 @@ export function curvesView(colours, campaign) {
     const drawn = [...cards.values()].filter((card) => card.curve !== null);
     const spends = column(drawn.map((card) => card.at.spend));
     refresh(list.body, drawn.map((card) => {
-      const at = MULTIPLES.map((multiple) => chance(card.curve, multiple * card.at.spend));
+      const at = MULTIPLES.map((multiple) => successAt(card.curve, multiple * card.at.spend));
       return row(columns, [named(card.name, colours), spends(card.at.spend), percent(card.at.success), ...at]);
     }));
   }
@@ -114,13 +114,13 @@ export function curvesView(colours, campaign) {
   return { element, draw, leave: () => cards.forEach((card) => card.picture?.leave()) };
 }
 
-/** The chance at a spend, of the last point before it; a dash beyond the end of the curve. */
-function chance(curve, spend) {
+/** The success probability at the last point up to a spend; a dash beyond the end of the curve. */
+function successAt(curve, spend) {
   if (spend > curve.spend.at(-1)) return "–";
   return percent(curve.success[curve.spend.findLastIndex((point) => point <= spend)]);
 }
 
-/** The present point, with a line down to its spend. */
+/** Draws the point of the next round, with a line down to its spend. */
 function mark(plot, { spend, success }) {
   const { ctx } = plot;
   const [x, y, ground] = [plot.valToPos(spend, "x", true), plot.valToPos(success, "y", true), plot.valToPos(0, "y", true)];

@@ -1,4 +1,4 @@
-// Elements, made without markup in strings: what clients have named can never become code.
+// Creates elements without markup in strings, so that names chosen by clients can never become code.
 
 import { count } from "./words.js";
 
@@ -14,17 +14,17 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Writes a text only if it is another one: what has not changed is not read out again. */
+/** Sets a text only if it differs, so that screen readers do not repeat unchanged text. */
 export function write(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Says something to those who listen to the page. */
+/** Announces a text to screen readers. */
 export function announce(text) {
   document.getElementById("announce").textContent = text;
 }
 
-/** A box is a stop of the keyboard only while there is something to scroll in it. */
+/** A box can be focused by keyboard only while it can scroll. */
 const scrolls = new ResizeObserver((entries) => {
   for (const { target } of entries) {
     const box = target.closest(".scroll");
@@ -34,7 +34,7 @@ const scrolls = new ResizeObserver((entries) => {
   }
 });
 
-/** A table with a caption, in a box that scrolls sideways and can then be reached by keyboard. */
+/** A table with a caption, in a box that scrolls horizontally and can then be focused by keyboard. */
 export function table(caption, columns, { hideCaption = false } = {}) {
   const body = h("tbody");
   const head = columns.map((column) => h("th", { scope: "col", class: column.kind ?? "number" }, column.name));
@@ -57,7 +57,7 @@ export function row(columns, cells) {
   return h("tr", {}, cells.map(cell));
 }
 
-/** A button that shows all of a long list, and fewer again. It stays where it is, and so does the focus. */
+/** A button that expands and collapses a long list. It stays in place and keeps the focus. */
 export function allOrFewer(most, redraw) {
   let isWhole = false;
   const button = h("button", { type: "button", class: "more", hidden: true, onclick: () => {
@@ -66,7 +66,7 @@ export function allOrFewer(most, redraw) {
   } });
   return {
     button,
-    /** What of a list is shown; `words` are what it is a list of. */
+    /** The visible part of a list; `words` name its entries. */
     of(list, words) {
       button.hidden = list.length <= most;
       write(button, isWhole ? `Show only ${most} ${words}` : `Show all ${count(list.length)} ${words}`);
@@ -84,12 +84,12 @@ export function section(title, ...children) {
 let dialogCloses = null;
 let isDismissable = false;
 
-/** Whoever goes elsewhere does not want to be asked any more, unless nothing can go on without an answer. */
+/** Closes the dialog on navigation, unless it needs an answer. */
 export function dismiss() {
   if (isDismissable) dialogCloses?.(null);
 }
 
-/** Shows a dialog; resolves with what its form gives, or null if it is dismissed. */
+/** Shows a dialog; resolves with the value of its form, or null if it is dismissed. */
 export function ask({ title, content, action, kind, read, cancel = true }) {
   const dialog = document.getElementById("dialog");
   dialogCloses?.(null);
@@ -110,7 +110,7 @@ export function ask({ title, content, action, kind, read, cancel = true }) {
       event.preventDefault();
       if (cancel) close(null);
     };
-    // Browsers close it at the second try, whatever the page wants.
+    // Browsers close a dialog at the second attempt, even if the page prevents it.
     dialog.onclose = () => !dialog.open && close(null);
     dialog.replaceChildren(h("form", { onsubmit: submit },
       h("h2", { id: "dialog-title" }, title),

@@ -1,4 +1,4 @@
-// What happened lately, newest first.
+// The latest events, newest first.
 
 import { h, section, write } from "./dom.js";
 import { amount, count, listed, plural, quoted, time } from "./words.js";
@@ -12,7 +12,7 @@ export function eventsView() {
   let shown = null;
 
   function draw({ events, hasSkipped }) {
-    write(remark, hasSkipped ? "More happens than this page can read, so it leaves some of it out. The export has every event." : "");
+    write(remark, hasSkipped ? "Events arrive faster than this page can read them, so some are skipped. The export contains all events." : "");
     remark.hidden = !hasSkipped;
     const latest = events.slice(-SHOWN).reverse();
     const newest = latest[0] === undefined ? null : `${latest[0].seq} ${latest[0].at}`;
@@ -28,7 +28,7 @@ export function eventsView() {
 
 function sentence(event) {
   switch (event.kind) {
-    case "created": return "The campaign began.";
+    case "created": return "The campaign was created.";
     case "status": return `The status was set to ${event.status}.`;
     case "asked": return asked(event);
     case "told": return told(event);
@@ -40,10 +40,10 @@ function sentence(event) {
 
 function asked({ rounds, budget, tasks }) {
   const which = rounds.length === 1 ? `Round ${count(rounds[0])}` : `Rounds ${count(rounds[0])} to ${count(rounds.at(-1))}`;
-  return `${which} handed out, ${amount(budget)}${rounds.length === 1 ? "" : " each"}${largest(budget, tasks)}.`;
+  return `${which} issued, ${amount(budget)}${rounds.length === 1 ? "" : " each"}${largest(budget, tasks)}.`;
 }
 
-/** Most of it is more than half; the largest part may be far less, and need not be one. */
+/** The largest spend of a round; empty if two tasks share it. */
 function largest(budget, tasks) {
   const [first, second] = [...tasks].sort((a, b) => b.spend - a.spend);
   if (first === undefined || first.spend === 0 || first.spend === second?.spend) return "";

@@ -1,4 +1,4 @@
-// Takes data home: files made in the page from what the API gives, a page at a time.
+// Exports data: files are created in the browser from the API, one page at a time.
 
 import { get } from "./api.js";
 import { announce, h, section, write } from "./dom.js";
@@ -11,7 +11,7 @@ export function exportView(id, campaign) {
   const stop = h("button", { type: "button", hidden: true, onclick: () => ending.abort() }, "Stop");
   const button = (name, file, media, make) => h("button", { type: "button", onclick: () => save(file, media, make) }, name);
   const element = section("Export",
-    h("p", { class: "muted" }, "Files are made in this page. For very long campaigns use `outlay export` on the server."),
+    h("p", { class: "muted" }, "Files are created in the browser. For very long campaigns use `outlay export` on the server."),
     h("div", { class: "buttons left" },
       button("Tasks as CSV", `${id}-tasks.csv`, "text/csv", async () => [taskRows(campaign.state)]),
       button("Rounds as CSV", `${id}-rounds.csv`, "text/csv", (signal) => pages("rounds", roundRows, signal, ["round,status,asked_at,task,spend,completed,reward\n"])),
@@ -29,11 +29,11 @@ export function exportView(id, campaign) {
       const parts = await make(signal);
       const link = h("a", { href: URL.createObjectURL(new Blob(parts, { type: media })), download: file });
       link.click();
-      // The browser has taken hold of it by then.
+      // The browser has started the download by then.
       setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-      write(said, `${file} is made.`);
+      write(said, `${file} was created.`);
     } catch (error) {
-      write(said, error.name === "AbortError" ? "Stopped; nothing was saved." : `Not made: ${error.message}`);
+      write(said, error.name === "AbortError" ? "Stopped; nothing was saved." : `The file was not created: ${error.message}`);
     }
     stop.hidden = true;
   }
@@ -41,7 +41,7 @@ export function exportView(id, campaign) {
   async function pages(what, format, signal, parts = []) {
     const limit = Math.max(1, Math.min(1000, Math.floor(CELLS / campaign.state.tasks.length)));
     stop.hidden = false;
-    announce("The file is being made.");
+    announce("The file is being created.");
     let after = 0;
     let rows = 0;
     for (;;) {
@@ -58,7 +58,7 @@ export function exportView(id, campaign) {
 
 const lines = (entries) => entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
 
-/** Quoted where needed; a spreadsheet must not take a name for a formula. */
+/** A CSV cell, quoted if needed; a spreadsheet must not interpret a name as a formula. */
 export function cell(value) {
   if (value === null || value === undefined) return "";
   if (typeof value !== "string") return String(value);

@@ -1,27 +1,27 @@
-// Follows something on the service: asks again and again, less often while the service is away, not at all while nobody looks.
+// Follows a resource of the service: polls it, less often while the service is unavailable and not at all in a hidden tab.
 
 import { ApiError, campaignPath, get, getIfChanged, listen } from "./api.js";
 import { announce, write } from "./dom.js";
 
 export const PERIOD = 2000;
 const LONGEST = 30_000;
-/** A page of a list carries at most about this many tasks. */
+/** A page of a list contains at most about this many tasks. */
 const CELLS = 20_000;
-/** What only time changes, such as rounds that expire, is asked for this often. */
+/** Interval for changes by time alone, such as the expiry of rounds. */
 const SLOW = 15_000;
 const EVENTS_KEPT = 100;
 const EVENTS_WANTED = 20;
-/** Beyond so many events in one go, what lies between is left out. */
+/** If more events than this arrive at once, some are skipped. */
 const MOST_EVENTS = 4000;
 const MOST_PAGES = 40;
 
-/** What the page does about something that went wrong: it never stops by itself. */
+/** The state of the connection after an error. The page always keeps trying. */
 function word(error) {
   if (!(error instanceof ApiError)) return "no connection";
   return error.status === 403 ? "no access" : error.status === 404 ? "waiting" : "trying again";
 }
 
-/** Calls `step` again and again until the returned function is called; `failed` is told of what goes wrong, and null when all is well. */
+/** Calls `step` repeatedly until `stop` is called. Calls `failed` with each error, and with null after a success. */
 export function repeat(step, failed, periodNow = () => PERIOD) {
   const pulse = document.getElementById("pulse");
   const ending = new AbortController();
@@ -43,7 +43,7 @@ export function repeat(step, failed, periodNow = () => PERIOD) {
     isWanted = false;
     try {
       await step(ending.signal);
-      if (misses > 0) announce("The service answers again.");
+      if (misses > 0) announce("The service responds again.");
       misses = 0;
       failed(null);
       pulsed("live", "well");
@@ -76,8 +76,8 @@ export function repeat(step, failed, periodNow = () => PERIOD) {
 }
 
 /**
- * Calls `changed` soon after each event of a campaign, at most once in half a period. While there is a stream, `isOn()` is true and asking
- * every few seconds is not needed; without one, or in a hidden tab, it is false.
+ * Calls `changed` soon after each event of a campaign, at most once per half a period. While there is a stream, `isOn()` is true and
+ * frequent polling is not needed; without one, or in a hidden tab, it is false.
  */
 export function follow(path, changed) {
   const ending = new AbortController();
@@ -101,7 +101,7 @@ export function follow(path, changed) {
     stream = null;
     if (!ending.signal.aborted) setTimeout(run, SLOW);
   }
-  // A browser has few connections for all its tabs.
+  // A browser limits the connections of all its tabs together.
   const seen = () => (document.hidden ? stream?.abort() : run());
   document.addEventListener("visibilitychange", seen);
   run();
@@ -121,8 +121,8 @@ export const LISTENING_PERIOD = SLOW;
 const pageOf = (tasks, most) => Math.max(1, Math.min(most, Math.floor(CELLS / Math.max(1, tasks))));
 
 /**
- * Lists only go forward from a number. This finds the last one, or one close to it, asking for ever smaller steps. A page may have fewer
- * entries than were asked for; only the absence of a next one says that it is the last.
+ * Lists can only be read forwards from a number. This finds the last number, or one close to it, by bisection. A page may have fewer
+ * entries than requested; it is the last one only if it has no `next`.
  */
 async function findEnd(path, limit, guess, signal) {
   let low = 0;
@@ -138,7 +138,7 @@ async function findEnd(path, limit, guess, signal) {
   }
 }
 
-/** Numbers are those of the whole store, so those of one campaign may be far apart. This finds one with some events behind it. */
+/** Event numbers are those of the whole store, so those of one campaign may be far apart. This finds a number followed by some events. */
 async function findSome(path, limit, guess, signal) {
   const end = await findEnd(path, limit, guess, signal);
   for (let back = EVENTS_KEPT; ; back *= 4) {
@@ -148,7 +148,7 @@ async function findSome(path, limit, guess, signal) {
   }
 }
 
-/** A campaign that is followed: its state, its latest rounds, its latest events. */
+/** A campaign with its state, its latest rounds and its latest events. */
 export class Campaign {
   constructor(id) {
     this.path = campaignPath(id);
@@ -159,26 +159,26 @@ export class Campaign {
     this.begin();
   }
 
-  /** Nothing is known about its history. */
+  /** Forgets rounds and events. */
   begin() {
     this.rounds = new Map();
     this.events = [];
     this.last = null;
-    /** How far the history was read. */
+    /** The number of the last event read. */
     this.reached = 0;
-    /** Whether something was left out to keep up. */
+    /** Whether events were skipped to keep up. */
     this.hasSkipped = false;
-    /** Rounds of which something came after they had expired, as far as events were read. */
+    /** Rounds with outcomes after their expiry, as far as events were read. */
     this.late = new Set();
   }
 
-  /** Asks for what is new; false if nothing is. */
+  /** Reads changes; false if there are none. */
   async update(signal) {
     const isSlow = Date.now() - this.whole > SLOW;
     const changed = await getIfChanged(this.path, isSlow ? null : this.tag, signal);
     if (changed === null) return false;
     const { value } = changed;
-    // Another campaign of the same name: the service has another store now.
+    // Another campaign of the same name: the service uses another store now.
     if (this.state !== null && this.state.created_at !== value.created_at) this.begin();
     if (isSlow) this.whole = Date.now();
     await this.moreRounds(value, isSlow, signal);
@@ -186,7 +186,7 @@ export class Campaign {
       await this.moreRounds(value, true, signal);
       await this.moreEvents(value, signal);
     }
-    // Only now: if something was refused on the way, all of it is asked for again.
+    // The tag is taken last: if a request failed, everything is requested again.
     this.take(changed);
     return true;
   }
@@ -196,13 +196,13 @@ export class Campaign {
     this.tag = tag;
   }
 
-  /** Everything is to be asked for anew. */
+  /** Makes the next update read everything again. */
   forget() {
     this.tag = null;
     this.whole = 0;
   }
 
-  /** The window that a campaign of many tasks can show. */
+  /** The number of rounds shown; fewer with many tasks. */
   shown(tasks) {
     return pageOf(tasks, this.window);
   }
@@ -210,10 +210,10 @@ export class Campaign {
   async moreRounds(state, isAnew, signal) {
     const shown = this.shown(state.tasks.length);
     const limit = pageOf(state.tasks.length, 1000);
-    // Numbers may have gaps, so there may be more beyond than the count says; never fewer.
+    // Numbers may have gaps, so there may be more rounds after this one than the count suggests, but never fewer.
     const known = isAnew || this.rounds.size === 0 ? null : [...this.rounds.keys()].at(-1);
     let after = known === null ? Math.max(0, state.rounds - shown) : Math.max(known, state.rounds - shown);
-    // What is shown stays until there is something in its place.
+    // The old rounds stay visible until the new ones are loaded.
     const rounds = known === null ? new Map() : this.rounds;
     for (let page = 0; page < MOST_PAGES; page += 1) {
       const list = await get(`${this.path}/rounds?after=${after}&limit=${limit}`, signal);
@@ -229,12 +229,12 @@ export class Campaign {
     for (const round of this.late) if (!rounds.has(round)) this.late.delete(round);
   }
 
-  /** False if it must be begun anew: the history is another one, or so far ahead that rounds must be read again too. */
+  /** False if rounds must be read again too: the store was replaced, or events were skipped. */
   async moreEvents(state, signal) {
     const path = `${this.path}/events`;
     const limit = pageOf(state.tasks.length, 1000);
     const isFirst = this.last === null;
-    // The last one known comes first again, which shows that this still is the same history.
+    // The last known event is read again, to check that the history is still the same.
     let after = isFirst
       ? await findSome(path, pageOf(state.tasks.length, EVENTS_KEPT), Math.max(state.rounds, this.reached), signal)
       : this.last.seq - 1;
@@ -255,7 +255,7 @@ export class Campaign {
       }
       after = list.next;
     }
-    // It grows faster than it can be read, wherever one begins: go on with the next request, whether there is something new then or not.
+    // Events arrive faster than they can be read: continue with the next update, even if nothing has changed then.
     if (isFirst) {
       this.whole = 0;
       return true;
@@ -277,7 +277,7 @@ export class Campaign {
     this.events = this.events.slice(-EVENTS_KEPT);
   }
 
-  /** A round in the window gets what was told about it. */
+  /** Adds reported outcomes to a round in the window. */
   fill(number, results, isLate) {
     const round = this.rounds.get(number);
     if (round === undefined) return;

@@ -1,21 +1,21 @@
-// What the guards of a campaign do to its next round.
+// The effect of the guards on the next round.
 
 import { h, write } from "./dom.js";
 import { amount, listed, plural } from "./words.js";
 
-const NAMES = { max_change_cost: "the limit on changes", floor_cost: "the floor", min_move_cost: "the least move" };
+const NAMES = { max_change_cost: "the limit on changes", floor_cost: "the floor", min_move_cost: "the smallest change" };
 
-/** What the service says about them, in sentences. */
+/** Describes the effect of the guards. */
 function sentences(guards) {
   const costs = Object.entries(NAMES)
     .filter(([key]) => typeof guards[key] === "number")
     .map(([key, name]) => `${guards[key] > 0 ? `${amount(guards[key])} more` : "nothing more"} without ${name}`);
   const said = [];
-  if (costs.length > 0) said.push(`What the guards cost: by what the learner counts on, the next round would bring ${listed(costs)}.`);
-  if (guards.kept > 0) said.push(`${plural(guards.kept, "task keeps its", "tasks keep their")} spend, because the move would be too small.`);
+  if (costs.length > 0) said.push(`Cost of the guards: by the values that the learner uses, the next round would bring ${listed(costs)}.`);
+  if (guards.kept > 0) said.push(`${plural(guards.kept, "task keeps its", "tasks keep their")} spend, because the change would be too small.`);
   said.push(guards.gave_way
-    ? "The guards ask for more than the budget has, so they give way as far as it takes."
-    : "The guards do not have to give way.");
+    ? "The budget cannot satisfy the guards, so they are relaxed just enough."
+    : "The guards are satisfied.");
   return said.join(" ");
 }
 

@@ -7,7 +7,7 @@ import { refresh } from "./refresh.js";
 import { amount, count, percent } from "./words.js";
 
 const WINDOWS = [50, 200, 1000];
-/** Rewards jump: the line is the mean of so many rounds, and begins as soon as there are a few. */
+/** Rewards vary a lot, so the line is the mean of this many rounds; it starts when there are `FEWEST`. */
 const SMOOTH = 20;
 const FEWEST = 5;
 const TABLE_ROWS = 20;
@@ -17,8 +17,8 @@ const isComplete = (round) => round.status === "complete";
 const isReported = (round) => round.tasks.some((task) => task.completed !== undefined);
 
 /**
- * The rounds that a mean is taken of: the complete ones. If there are too few of them, because some task is never reported, all rounds
- * with outcomes.
+ * The rounds that enter the mean: the complete ones or, if there are too few because some task is never reported, all rounds with
+ * outcomes.
  */
 function countedRounds(rounds) {
   const complete = rounds.filter(isComplete);
@@ -26,7 +26,7 @@ function countedRounds(rounds) {
   return complete.length >= Math.min(FEWEST, reported.length) ? complete : reported;
 }
 
-/** The mean reward of a round, of how many, and whether these are complete; null without any. */
+/** The mean reward of a round and whether all rounds in the mean are complete; null without rounds. */
 export function rewardPerRound(rounds) {
   const taken = countedRounds(rounds);
   if (taken.length === 0) return null;
@@ -45,7 +45,7 @@ export function historyView(colours, campaign, again) {
   const where = h("p", { class: "muted" });
   const shares = h("div", { class: "picture", role: "img", "aria-label": "Shares of the budget over the latest rounds; the table below has them" });
   const rewards = h("div", { class: "picture", role: "img", "aria-label": "Reward of each round and its running mean; the table below has them" });
-  const partly = h("li", { hidden: true }, h("span", { class: "key ring" }), h("span", {}, "what is known of a round that is not complete"));
+  const partly = h("li", { hidden: true }, h("span", { class: "key ring" }), h("span", {}, "an incomplete round, as far as reported"));
   const meanOf = h("span", {});
   const columns = [{ name: "Round" }, { name: "Status", kind: "word" }, { name: "Reward" },
     ...names.map((name) => ({ name: name ?? "others", kind: "number task" }))];
@@ -69,7 +69,7 @@ export function historyView(colours, campaign, again) {
   function draw() {
     rounds = [...campaign.rounds.values()].sort((a, b) => a.round - b.round);
     const shown = campaign.shown(campaign.state.tasks.length);
-    write(where, rounds.length === 0 ? "No round has been asked for yet." : whereabouts(shown));
+    write(where, rounds.length === 0 ? "No rounds yet." : whereabouts(shown));
     element.querySelector(".pair").hidden = details.hidden = rounds.length === 0;
     if (rounds.length === 0) return;
     values = rounds.map((round) => sharesOf(round, colours, names));
@@ -91,8 +91,8 @@ export function historyView(colours, campaign, again) {
   }
 
   /**
-   * Every area reaches from the ground to its top; the tallest is drawn first. A round is a step with its number in the middle, so even a
-   * single one can be seen; the last step needs an end.
+   * Every area reaches from zero to its top; the tallest is drawn first. A round is a step centred on its number, so that a single one is
+   * visible; the last step needs an end.
    */
   function stacked() {
     const tops = names.map((_, place) => values.map((shares) => shares.slice(0, place + 1).reduce((sum, share) => sum + share, 0)));
@@ -100,7 +100,7 @@ export function historyView(colours, campaign, again) {
     return [ends, ...tops.map((top) => [...top, top.at(-1)]).reverse()];
   }
 
-  /** Which round the pointer is in. */
+  /** The position of the round under the pointer. */
   function pointed(plot) {
     const { left } = plot.cursor;
     if (left === undefined || left === null || left < 0) return rounds.length - 1;
@@ -121,7 +121,7 @@ export function historyView(colours, campaign, again) {
     });
     partly.hidden = known.every((reward) => reward === null);
     const kind = [...taken].every(isComplete) ? "complete rounds" : "rounds with outcomes";
-    write(meanOf, `mean of the last ${SMOOTH} ${kind} (at the left of fewer, at least ${FEWEST})`);
+    write(meanOf, `mean of the last ${SMOOTH} ${kind} (fewer near the left end, at least ${FEWEST})`);
     return [rounds.map((round) => round.round), complete, known, mean];
   }
 
@@ -129,7 +129,7 @@ export function historyView(colours, campaign, again) {
     const areas = names.map((name) => ({
       label: name ?? "others",
       fill: () => colours.drawn(name),
-      // A line in the colour of the page keeps neighbours apart.
+      // A line in the colour of the page separates neighbouring areas.
       stroke: () => themed("ground"),
       width: 1,
       paths: uPlot.paths.stepped({ align: 1 }),
@@ -185,13 +185,13 @@ export function historyView(colours, campaign, again) {
   return { element, draw, leave: () => charts.forEach((chart) => chart.leave()) };
 }
 
-/** Room on both sides, so that no dot lies on the axis. */
+/** Space on both sides, so that no dot is on the axis. */
 function apart(low, high) {
   const room = Math.max(0.5, (high - low) / 50);
   return [low - room, high + room];
 }
 
-/** Shares in the order of `names`; null stands for all others together. */
+/** Shares in the order of `names`; null is the total of all others. */
 function sharesOf(round, colours, names) {
   const spends = new Map(round.tasks.map((task) => [task.task, task.spend]));
   const others = round.tasks.reduce((sum, task) => sum + (colours.has(task.task) ? 0 : task.spend), 0);

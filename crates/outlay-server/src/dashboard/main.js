@@ -1,4 +1,4 @@
-// Which view is shown: the address after # says it.
+// Shows the view that the address after # selects.
 
 import { anotherToken } from "./api.js";
 import { dismiss, h } from "./dom.js";
@@ -31,18 +31,18 @@ function show() {
   main.replaceChildren();
   leave = id === null ? showCampaigns(main) : showCampaign(main, id);
   window.scrollTo(0, 0);
-  // Those who listen are told where they are; the first time the browser does that.
+  // Screen readers announce the new view; for the first one the browser does it.
   if (!isFirst) main.focus({ preventScroll: true });
   isFirst = false;
 }
 
-// The address belongs to the view, so a link within the page must not change it.
+// The address selects the view, so a link within the page must not change it.
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();
 });
 addEventListener("hashchange", show);
-// Once there is a token, it may turn out to be the wrong one.
+// Once there is a token, the user may want to replace it.
 addEventListener("token", () => { token.hidden = false; });
 addEventListener("another-token", show);
 token.addEventListener("click", anotherToken);

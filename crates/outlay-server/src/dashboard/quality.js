@@ -1,4 +1,4 @@
-// Successes told against successes expected: whether reports can be complete and curves right.
+// Reported and expected successes: detects incomplete reports and wrong curves.
 
 import { allOrFewer, h, row, section, table } from "./dom.js";
 import { refresh } from "./refresh.js";
@@ -7,7 +7,7 @@ import { amount, column, count, quoted } from "./words.js";
 
 const COLUMNS = [
   { name: "Task", kind: "word" },
-  { name: "Outcomes told" },
+  { name: "Outcomes reported" },
   { name: "Successes" },
   { name: "Expected" },
   { name: "Ratio" },
@@ -17,8 +17,9 @@ const COLUMNS = [
 const SHOWN = 30;
 
 /**
- * -1: far fewer successes than expected, 1: far more, 0: about as many. Chances that add up to `expected` over `told` outcomes vary by at
- * most the smaller of that and what is missing to `told`; five deviations and a twentieth are far.
+ * -1: far fewer successes than expected, 1: far more, 0: about as many. If the probabilities of `told` outcomes add up to `expected`, the
+ * variance of the successes is at most `expected`, `told - expected` and `told / 4`. A difference is far if it exceeds both five standard
+ * deviations (plus one) and a twentieth of the expected number.
  */
 export function judge({ told, completions, expected_completions: expected }) {
   const off = completions - expected;
@@ -27,37 +28,37 @@ export function judge({ told, completions, expected_completions: expected }) {
   return isFar ? Math.sign(off) : 0;
 }
 
-/** What is to be said about a campaign: nothing if all is well. */
+/** The warnings about a campaign; none if its reports match its curves. */
 export function quality(state) {
   const sum = (key) => state.tasks.reduce((total, task) => total + task[key], 0);
   const all = { told: sum("told"), completions: sum("completions"), expected_completions: sum("expected_completions") };
   const of = (sign) => state.tasks.filter((task) => judge(task) === sign).map((task) => task.task);
   const [few, many] = [of(-1), of(1)];
   const sentences = [];
-  const numbers = `${count(all.completions)} told, ${amount(all.expected_completions)} expected`;
+  const numbers = `${count(all.completions)} reported, ${amount(all.expected_completions)} expected`;
   if (many.length > 0 || judge(all) === 1) {
-    sentences.push(`${many.length > 0 ? quoted(many) : "All tasks together"}: far more successes than the curves expect of the same rounds. `
-      + "This is what it looks like when clients report only good outcomes. Failures that are left out do little harm, but poor rewards that "
-      + "are left out make a task look better than it is. Or the curves promise too little.");
+    sentences.push(`${many.length > 0 ? quoted(many) : "All tasks together"}: far more successes than the curves predict for the same rounds. `
+      + "Usually this means that clients report only good outcomes. Missing failures do little harm, but missing poor rewards make a task "
+      + "look better than it is. Otherwise the curves are too pessimistic.");
   }
   if (few.length > 0 || judge(all) === -1) {
-    sentences.push(`${few.length > 0 ? quoted(few) : "All tasks together"}: far fewer successes than the curves expect. `
-      + "Either the curves promise too much, and the split relies on them, or reports of successes get lost on their way.");
+    sentences.push(`${few.length > 0 ? quoted(few) : "All tasks together"}: far fewer successes than the curves predict. `
+      + "Either the curves, which the split relies on, are too optimistic, or reports of successes are lost.");
   }
-  return { title: `Reports and curves do not fit (${numbers})`, sentences, tasks: [...many, ...few] };
+  return { title: `Reports and curves do not match (${numbers})`, sentences, tasks: [...many, ...few] };
 }
 
-/** A ratio is as expected if chance alone hardly hides that it is further from 1 than this. */
+/** A ratio is as expected if it is unlikely to differ from 1 by more than this. */
 const NEAR = 1 / 5;
 
 /**
- * What can be said. Successes c of n outcomes vary by at most c (n - c) / n, one more for luck where there are none or only successes: two
- * such deviations either way are where the truth likely is, and three are more than chance often does.
+ * The verdict in words. The variance of c successes in n outcomes is estimated by c (n - c) / n, plus one because that is zero if all or
+ * none succeed. Two standard deviations are about a 95 % interval; three are rarely exceeded by chance.
  */
 function words(task) {
   const { told, completions, expected_completions: expected } = task;
-  if (told === 0) return "nothing told yet";
-  if (expected === 0 && completions === 0) return "given nothing so far";
+  if (told === 0) return "no reports yet";
+  if (expected === 0 && completions === 0) return "no spend so far";
   const verdict = judge(task);
   if (verdict !== 0) return verdict > 0 ? "far more than expected" : "far fewer than expected";
   const off = completions - expected;
@@ -68,11 +69,11 @@ function words(task) {
 }
 
 export function qualityView(colours) {
-  const list = table("Successes told against successes that the curves expected of the same outcomes", COLUMNS, { hideCaption: true });
+  const list = table("Reported successes and the successes that the curves predict for the same outcomes", COLUMNS, { hideCaption: true });
   const part = allOrFewer(SHOWN, () => draw(last));
-  const element = section("Told against expected",
-    h("p", { class: "muted" }, "Every outcome told had a chance of success by its task's curve. The bar is the ratio of what happened to what these "
-      + "chances add up to; the mark in the middle is 1. “As expected” is said where it is within a fifth of 1 with 19 chances in 20."),
+  const element = section("Reported and expected successes",
+    h("p", { class: "muted" }, "Each reported outcome had a probability of success by the curve of its task. The bar is the number of successes divided by the "
+      + "sum of these probabilities; the mark in the middle is 1. “As expected” means that the ratio is within a fifth of 1 with 95 % confidence."),
     list.box, part.button);
   let last = null;
 

@@ -1,6 +1,6 @@
-// Brings rows up to date where they stand. What is the same stays the same, so text that somebody has marked stays marked, and bars grow.
+// Updates rows in place. Unchanged elements stay, so selected text stays selected and changes of bars are animated.
 
-/** Makes `now` like `wanted`, touching only what differs. */
+/** Makes `now` equal to `wanted`, changing only the differences. */
 function mend(now, wanted) {
   if (now.isEqualNode(wanted)) return;
   if (now.nodeType !== wanted.nodeType || now.nodeName !== wanted.nodeName) {
@@ -13,7 +13,7 @@ function mend(now, wanted) {
   }
   for (const name of now.getAttributeNames()) if (!wanted.hasAttribute(name)) now.removeAttribute(name);
   for (const name of wanted.getAttributeNames()) {
-    // The policy of the page forbids styles in attributes, not those that are set like this.
+    // The content security policy forbids style attributes, but not this.
     if (name === "style") now.style.cssText = wanted.style.cssText;
     else if (now.getAttribute(name) !== wanted.getAttribute(name)) now.setAttribute(name, wanted.getAttribute(name));
   }
@@ -22,7 +22,7 @@ function mend(now, wanted) {
   children.slice(others.length).forEach((child) => child.remove());
 }
 
-/** The rows of a table's body. A row is known by its first cell. */
+/** Updates the rows of a table body. The first cell identifies a row. */
 export function refresh(body, rows) {
   const key = (row) => row.firstChild.textContent;
   const known = new Map([...body.children].map((row) => [key(row), row]));

@@ -1,4 +1,4 @@
-// The latest rounds: what waits, what is lost, what came back.
+// The latest rounds with their status and outcomes.
 
 import { badge } from "./campaigns.js";
 import { h, row, section, table, write } from "./dom.js";
@@ -8,10 +8,10 @@ import { column, count, plural, time } from "./words.js";
 const COLUMNS = [
   { name: "Round" },
   { name: "Status", kind: "word" },
-  { name: "Asked", kind: "word" },
+  { name: "Issued", kind: "word" },
   { name: "Expires", kind: "word" },
-  { name: "Spent" },
-  { name: "Told" },
+  { name: "Spend" },
+  { name: "Reported" },
   { name: "Successes" },
   { name: "Reward" },
 ];
@@ -32,7 +32,7 @@ export function roundsView() {
     const isLate = (round) => campaign.late.has(round.round);
     const isOf = (kind) => (round) => kind === "" || (kind === "late" ? isLate(round) : round.status === kind);
     const chosen = all.filter(isOf(select.value));
-    write(remark, all.length === 0 ? "No round has been asked for yet." : sentences(all, chosen, campaign, select.value));
+    write(remark, all.length === 0 ? "No rounds yet." : sentences(all, chosen, campaign, select.value));
     list.box.hidden = chosen.length === 0;
     const shown = chosen.slice(0, SHOWN);
     const spend = column(shown.map((round) => total(round, "spend")));
@@ -42,14 +42,14 @@ export function roundsView() {
   return { element, draw };
 }
 
-/** What is in the window, and what is not: rounds that wait may be older than all that are shown. */
+/** Describes the rounds in the window, and open rounds that are older than all of them. */
 function sentences(all, chosen, { state, late }, kind) {
   const number = (status) => all.filter((round) => round.status === status).length;
   const said = [`Of the latest ${plural(all.length, "round")}: ${count(number("open"))} open, ${count(number("expired"))} expired, `
-    + `${count(number("complete"))} complete. Expired rounds still take what comes back.`];
+    + `${count(number("complete"))} complete. Outcomes of expired rounds are still accepted.`];
   if (late.size > 0) {
-    said.push(`${plural(late.size, "round")} took outcomes after expiry and ${late.size === 1 ? "is" : "are"} marked late, `
-      + "as far as this page has seen it happen.");
+    said.push(`${plural(late.size, "round")} received outcomes after expiry and ${late.size === 1 ? "is" : "are"} marked late, `
+      + "as far as this page has read the events.");
   }
   const older = state.open_rounds - number("open");
   if (older > 0 && state.rounds > all.length) said.push(`${plural(older, "more open round is", "more open rounds are")} older than these.`);

@@ -1,4 +1,4 @@
-// Where the budget goes now, and what each task is thought to be worth.
+// The split of the next round, and the mean and index of each task.
 
 import { allOrFewer, h, row, section, table, write } from "./dom.js";
 import { refresh } from "./refresh.js";
@@ -9,34 +9,34 @@ const COLUMNS = [
   { name: "Share of the budget", kind: "picture" },
   { name: "Share" },
   { name: "Spend" },
-  { name: "Chance of success" },
+  { name: "Success probability" },
   { name: "Successes" },
-  { name: "Worth of a success", kind: "picture" },
+  { name: "Value of a success", kind: "picture" },
   { name: "Mean" },
-  { name: "Counted as" },
+  { name: "Index" },
 ];
 const SHOWN = 30;
-// What the number is that a learner counts a success for; others name their splits themselves.
+// Learners by the meaning of their index; others choose their splits themselves.
 const OPTIMISTS = ["kl-ucb-plus", "algorithm-1", "kl-ucb-mixture", "hoeffding", "kl-ucb", "cucb"];
 const DRAWERS = ["thompson", "epsilon-greedy"];
 
-/** What the line from the dot means. */
+/** The meaning of the line that starts at the dot. */
 function meaning({ learner, tasks }) {
   const name = learner.split(":")[0];
-  if (tasks.every((task) => isNone(task.index))) return "this learner puts no number on it, so there is no line.";
+  if (tasks.every((task) => isNone(task.index))) return "this learner has no index, so there is no line.";
   if (OPTIMISTS.includes(name)) {
-    return "the line ends where the learner, being optimistic, puts it for now: the shorter, the surer.";
+    return "the line ends at the optimistic value that the learner uses. A shorter line means less uncertainty.";
   }
   return DRAWERS.includes(name)
-    ? "the line ends at the number that the learner has drawn for the next round."
-    : "the learner counts a success for what the line ends at.";
+    ? "the line ends at the value that the learner has drawn for the next round."
+    : "the line ends at the value that the learner uses.";
 }
 
 const isNone = (number) => number === null || number === undefined;
 
 export function splitView(colours) {
   const remark = h("p", { class: "muted" });
-  const list = table("The split of the next round, and what a success of each task is worth", COLUMNS, { hideCaption: true });
+  const list = table("The split of the next round, and the value of a success of each task", COLUMNS, { hideCaption: true });
   const part = allOrFewer(SHOWN, () => draw(last));
   let last = null;
   const element = section("Where the budget goes",
@@ -48,7 +48,7 @@ export function splitView(colours) {
     const tasks = state.tasks.length <= SHOWN ? state.tasks : [...state.tasks].sort((a, b) => b.spend - a.spend);
     const shown = part.of(tasks, "tasks");
     const total = state.tasks.reduce((sum, task) => sum + task.spend, 0);
-    write(remark, `The next round would spend ${amount(total)} of ${amount(state.budget)}. The dot is what a success has brought on average; `
+    write(remark, `The next round would spend ${amount(total)} of ${amount(state.budget)}. The dot is the mean reward of a success; `
       + meaning(state));
     const spend = column(shown.map((task) => task.spend));
     const worth = column(shown.flatMap((task) => [task.mean, isNone(task.index) ? null : Math.min(task.index, state.reward_max)]));
@@ -69,13 +69,13 @@ export function splitView(colours) {
   return { element, draw };
 }
 
-/** An optimist may count it for more than it can be. */
+/** An optimistic index may exceed the largest reward. */
 function countedAs({ mean, index }, most, worth) {
   if (isNone(index)) return "–";
   return isNone(mean) ? "unknown" : worth(Math.min(index, most));
 }
 
-/** A task's name with its colour. */
+/** The name of a task with its colour. */
 export function named(name, colours) {
   const swatch = h("span", { class: "swatch", "aria-hidden": "true" });
   swatch.style.background = colours.of(name);
@@ -89,7 +89,7 @@ function bar(share, colour) {
   return h("span", { class: "bar", "aria-hidden": "true" }, fill);
 }
 
-/** From the mean to what it is counted as. */
+/** A line from the mean to the index. */
 function range(mean, index, top, colour) {
   const place = (number) => `${100 * Math.max(0, Math.min(1, number / top))}%`;
   const track = h("span", { class: "range", "aria-hidden": "true" });

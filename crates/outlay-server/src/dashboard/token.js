@@ -1,18 +1,18 @@
-// Asks for a token. It is handed to whoever asked and kept nowhere else.
+// Asks for a token and returns it without storing it.
 
 import { ask, h } from "./dom.js";
 
 const REASONS = {
-  wanted: "This service wants to know who asks. A token with the scope “read” is enough to look; “admin” may also pause and close.",
-  refused: "The service does not take this token: it may be mistyped, expired or revoked.",
-  another: "The page asks with this token from now on. “read” is enough to look; “admin” may also pause and close.",
-  odd: "This cannot be a token: tokens consist of plain letters, digits and underscores, without spaces. Perhaps something else was copied.",
+  wanted: "This service requires a token. The scope “read” is enough for viewing; “admin” is needed to pause and close campaigns.",
+  refused: "The service does not accept this token. It may be mistyped, expired or revoked.",
+  another: "The page will use this token. The scope “read” is enough for viewing; “admin” is needed to pause and close campaigns.",
+  odd: "This is not a token: tokens consist of letters, digits and underscores, without spaces.",
 };
 
-/** No header can carry anything else, so no service can ever get to see it. */
+/** Other characters cannot be sent in a header. */
 const isPossible = (text) => /^[\x21-\x7e]+$/.test(text);
 
-/** Resolves with what was typed, or null if one may do without and does. */
+/** Resolves with the token, or with null if the dialog can be and was cancelled. */
 export async function askToken(reason) {
   const cancel = reason === "another";
   for (;;) {
@@ -21,8 +21,8 @@ export async function askToken(reason) {
       h("p", {}, REASONS[reason]),
       h("label", { for: "token" }, "Token"),
       input,
-      h("p", { class: "muted" }, "It is kept in this page's memory only, and forgotten when you leave or reload."));
-    const given = await ask({ title: "A token, please", content, action: "Go on", read: () => input.value.trim(), cancel });
+      h("p", { class: "muted" }, "It is kept in memory only and forgotten when you leave or reload the page."));
+    const given = await ask({ title: "Access token", content, action: "Continue", read: () => input.value.trim(), cancel });
     if (given === null && cancel) return null;
     if (given !== null && isPossible(given)) return given;
     if (given !== null) reason = "odd";

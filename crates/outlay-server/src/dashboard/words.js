@@ -1,4 +1,4 @@
-// Numbers and times as people read them. The page is in English, so its numbers and dates are too, wherever the browser comes from.
+// Formats numbers and times. The page is in English, so its numbers and dates are too, whatever the language of the browser.
 
 const LANGUAGE = "en-GB";
 const whole = new Intl.NumberFormat(LANGUAGE, { maximumFractionDigits: 0 });
@@ -10,7 +10,7 @@ export const count = (number) => whole.format(number);
 const isNothing = (number) => number === null || number === undefined;
 const powers = (number, digits) => number.toExponential(digits).replace("e+", "e");
 
-/** Few digits, as many as tell something. */
+/** A number with few significant digits. */
 export function amount(number) {
   if (isNothing(number)) return "–";
   const size = Math.abs(number);
@@ -19,7 +19,7 @@ export function amount(number) {
   return number.toLocaleString(LANGUAGE, { minimumFractionDigits: size === 0 ? 0 : Math.min(digits, 2), maximumFractionDigits: digits });
 }
 
-/** Amounts of one column: the same digits for all of them, and powers of ten where these would say nothing. */
+/** Formats the amounts of one column: the same decimals for all of them, and powers of ten where these would show zero. */
 export function column(numbers) {
   const largest = Math.max(0, ...numbers.filter((number) => !isNothing(number)).map(Math.abs));
   const digits = largest >= 10_000 ? 0 : largest >= 1000 ? 1 : largest >= 10 ? 2 : largest >= 1 ? 3 : 4;
@@ -32,20 +32,20 @@ export function column(numbers) {
   };
 }
 
-/** The labels of an axis: short ones, of one kind. */
+/** Short labels for an axis, all in the same notation. */
 export function labels(ticks) {
   const largest = Math.max(0, ...ticks.map(Math.abs));
   const [unit, sign] = largest >= 1e6 ? [1e6, " M"] : largest >= 1e4 ? [1e3, " k"] : [1, ""];
   const isFar = largest >= 1e9 || largest < 1e-3;
   return ticks.map((tick) => {
     if (tick === 0) return "0";
-    // A step of 0.1 taken three times is not quite 0.3.
+    // Three steps of 0.1 are not exactly 0.3.
     const exact = Number(tick.toPrecision(9));
     return isFar ? powers(exact) : `${(exact / unit).toLocaleString(LANGUAGE, { maximumFractionDigits: 6 })}${sign}`;
   });
 }
 
-/** Below one percent two digits that tell something: with thousands of tasks every share is small. */
+/** Two significant digits below one percent, because with thousands of tasks every share is small. */
 export function percent(share) {
   const number = 100 * share;
   if (number === 0 || number >= 1) return `${number.toFixed(1)} %`;
@@ -59,11 +59,11 @@ export function time(text) {
   return date.toDateString() === new Date().toDateString() ? clock.format(date) : day.format(date);
 }
 
-/** A list in a sentence: the first few, and how many more. */
+/** A list in a sentence: the first few entries and the number of the others. */
 export function listed(names, most = 4) {
   if (names.length <= most) return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
   return `${names.slice(0, most).join(", ")} and ${names.length - most} more`;
 }
 
-/** Names may have commas in them. */
+/** Names in quotation marks, because they may contain commas. */
 export const quoted = (names) => listed(names.map((name) => `“${name}”`));

@@ -149,8 +149,8 @@ async function manyTasks(watch) {
   });
   assert.ok(colours[0] > 0.25 && colours[1] < 0.75, `the point is at ${colours} of the width; it has ${given[0].spend}`);
   // The reward of rounds that are never complete is drawn all the same.
-  await seen(page.getByText("what is known of a round that is not complete"));
-  const gain = await page.locator(".facts > div").filter({ hasText: "Reward a round" }).locator("dd").first().textContent();
+  await seen(page.getByText("an incomplete round, as far as reported"));
+  const gain = await page.locator(".facts > div").filter({ hasText: "Reward per round" }).locator("dd").first().textContent();
   assert.match(gain, /[1-9]/);
 }
 
@@ -203,7 +203,7 @@ async function standOut(watch) {
 
 async function tooEarly(watch) {
   await show(watch, "of-1");
-  const words = await watch.page.getByRole("region", { name: /Successes told/ }).locator("tbody td:last-child").allTextContents();
+  const words = await watch.page.getByRole("region", { name: /Reported successes/ }).locator("tbody td:last-child").allTextContents();
   assert.deepEqual(words, ["too early to say", "too early to say"]);
 }
 
@@ -245,10 +245,10 @@ async function guards(watch) {
   await show(watch, "of-3");
   await seen(line);
   const text = await line.textContent();
-  assert.match(text, /would bring 0\.25 more without the limit on changes and nothing more without the least move\./);
-  assert.match(text, /2 tasks keep their spend, .* do not have to give way\.$/);
+  assert.match(text, /would bring 0\.25 more without the limit on changes and nothing more without the smallest change\./);
+  assert.match(text, /2 tasks keep their spend, .* guards are satisfied\.$/);
   Object.assign(value, { kept: 1, gave_way: true });
-  await seen(page.getByText(/1 task keeps its spend, .* so they give way as far as it takes\.$/));
+  await seen(page.getByText(/1 task keeps its spend, .* so they are relaxed just enough\.$/));
 }
 
 async function shortPages(watch) {
@@ -278,7 +278,7 @@ async function fallsBehind(watch) {
   const shows = (seq) => seen(page.locator(`.events li:first-child time[datetime="${at(seq)}"]`));
   await show(watch, "twelve");
   await shows(60);
-  const remark = page.getByText("More happens than this page can read");
+  const remark = page.getByText("Events arrive faster than this page can read them");
   assert.equal(await remark.count(), 0);
   end = 500_000;
   await api.play("twelve", 1, random);
@@ -318,7 +318,7 @@ async function focusStays(watch) {
   const { page, api, base } = watch;
   await api.put("/v1/campaigns/wide", { problem: problem(numbered(40)) });
   await show(watch, "wide");
-  for (const [name, few] of [[/split of the next round/, 30], [/Successes told/, 30]]) {
+  for (const [name, few] of [[/split of the next round/, 30], [/Reported successes/, 30]]) {
     const rows = page.getByRole("region", { name }).locator("tbody tr");
     const button = page.locator("section").filter({ has: page.getByRole("region", { name }) }).getByRole("button", { name: /Show/ });
     assert.equal(await rows.count(), few);
@@ -353,10 +353,10 @@ async function helpStays(browser, folder) {
   const { page, context, faults, forgive } = await open(browser, base);
   forgive(/ERR_CONNECTION|ERR_INCOMPLETE_CHUNKED_ENCODING|Failed to fetch/);
   await page.goto(base);
-  const help = page.getByRole("heading", { name: "No campaign yet" });
+  const help = page.getByRole("heading", { name: "No campaigns yet" });
   await seen(help);
   await service.kill();
-  await seen(page.locator(".notice.ill").getByText("The service does not answer."));
+  await seen(page.locator(".notice.ill").getByText("The service does not respond."));
   service = await serve(folder, new URL(base).host);
   await page.locator(".notice.ill").waitFor({ state: "detached", timeout: PATIENCE });
   await seen(help);
@@ -409,7 +409,7 @@ async function narrowTokens(browser, folder) {
   const token = page.getByRole("textbox", { name: "Token" });
   await token.fill("outlay_ключ");
   await page.keyboard.press("Enter");
-  await seen(page.getByText("This cannot be a token"));
+  await seen(page.getByText("This is not a token"));
   // One that may not look: there is a way to another.
   await token.fill(blind);
   await page.keyboard.press("Enter");

@@ -52,7 +52,7 @@ async function tabTo(page, text) {
 
 async function firstRun({ page }) {
   await page.goto(base);
-  await seen(page.getByRole("heading", { name: "No campaign yet" }));
+  await seen(page.getByRole("heading", { name: "No campaigns yet" }));
   await page.screenshot({ path: `${folder}/empty.png` });
   const command = await page.locator("pre").textContent();
   execFileSync("bash", ["-c", `set -e; ${command} --fail --silent --show-error -o /dev/null`], { stdio: "inherit" });
@@ -71,7 +71,7 @@ async function keyboard({ page }) {
   await page.keyboard.press("Enter");
   await seen(page.getByRole("heading", { level: 1, name: "first" }));
   assert.equal(await page.title(), "first · outlay");
-  await seen(page.getByText("No round has been asked for yet.").first());
+  await seen(page.getByText("No rounds yet.").first());
   await tabTo(page, "Pause");
   await page.keyboard.press("Enter");
   await seen(page.locator(".title .badge.paused"));
@@ -154,7 +154,7 @@ async function contested(page) {
   await api.setStatus("trial", "paused");
   contestedWatch.forgive(/412/);
   await page.getByRole("button", { name: "Pause" }).click();
-  await seen(page.getByText("Somebody else has changed this campaign meanwhile."));
+  await seen(page.getByText("The campaign was changed by another client."));
   await page.unroute(path);
   await seen(page.locator(".title .badge.paused"));
   await api.setStatus("trial", "open");
@@ -204,7 +204,7 @@ async function comesBack({ page, forgive }) {
   await reads(page.locator("#pulse"), "live");
   forgive(/ERR_CONNECTION|ERR_INCOMPLETE_CHUNKED_ENCODING|Failed to fetch/);
   await service.kill();
-  await seen(page.locator(".notice.ill").getByText("The service does not answer."));
+  await seen(page.locator(".notice.ill").getByText("The service does not respond."));
   await reads(page.locator("#pulse"), "no connection");
   await page.screenshot({ path: `${folder}/away.png` });
   service = await serve(`${data}/open`, new URL(base).host);
@@ -216,7 +216,7 @@ async function comesBack({ page, forgive }) {
 async function missing({ page, forgive }) {
   forgive(/404/);
   await page.goto(`${base}/#/campaigns/later`);
-  await seen(page.getByText("There is no campaign called later."));
+  await seen(page.getByText("There is no campaign named later."));
   await api.put("/v1/campaigns/later", { problem: PROBLEM });
   await reads(fact(page, "Rounds"), "0");
 }
@@ -254,7 +254,7 @@ async function tokens() {
   await field.fill("outlay_wrong_wrong");
   await page.screenshot({ path: `${folder}/token.png` });
   await page.keyboard.press("Enter");
-  await seen(page.getByText("The service does not take this token"));
+  await seen(page.getByText("The service does not accept this token"));
   await field.fill(token);
   await page.keyboard.press("Enter");
   await page.getByRole("link", { name: "kept" }).click();
@@ -281,7 +281,7 @@ async function belowPath() {
   const watch = await open(browser, below.base);
   const { page } = watch;
   await page.goto(below.base);
-  await seen(page.getByRole("heading", { name: "No campaign yet" }));
+  await seen(page.getByRole("heading", { name: "No campaigns yet" }));
   const command = await page.locator("pre").textContent();
   execFileSync("bash", ["-c", `set -e; ${command} --fail --silent --show-error -o /dev/null`], { stdio: "inherit" });
   await page.getByRole("link", { name: "first", exact: true }).click({ timeout: PATIENCE });
