@@ -293,7 +293,7 @@ fn each_campaign(
 ) -> Result<(), fmt::Error> {
     let figures: [CampaignGauge; 3] = [
         ("campaign_open_rounds", "Open rounds", |campaign| campaign.open_rounds as f64),
-        ("campaign_completions", "Successes told", |campaign| campaign.completions as f64),
+        ("campaign_completions", "Successes reported", |campaign| campaign.completions as f64),
         (
             "campaign_completions_expected",
             "Successes that the curves predict for the reported outcomes",

@@ -665,7 +665,7 @@ fn a_check_finds_what_does_not_fit() {
         (
             "UPDATE told SET round = 99 WHERE round = 7",
             "UPDATE told SET round = 7 WHERE round = 99",
-            "do not fit",
+            "do not match",
         ),
     ] {
         database.sql(harm);

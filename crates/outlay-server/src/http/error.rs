@@ -1,7 +1,7 @@
-//! Errors on the wire: RFC 9457.
+//! Error responses: RFC 9457.
 //!
-//! Whoever refuses a request only says why; the body is written at the very end, where the
-//! request's id is known.
+//! Handlers and middleware return the error alone. Its body is written by the outermost layer, which
+//! knows the id of the request.
 
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -15,7 +15,7 @@ use crate::error::{ApiError, ErrorCode, ErrorInfo};
 /// The media type of every error.
 pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
 
-/// Why a request was refused.
+/// The reason for rejecting a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = Problem)]
 pub struct ProblemDetails {
@@ -59,12 +59,12 @@ pub struct Fault {
     pub detail: String,
 }
 
-/// What the body of an error names besides the error.
+/// Parts of the body of an error that belong to the request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Names<'a> {
     pub(crate) request_id: &'a HeaderValue,
     pub(crate) trace: Option<TraceContext>,
-    /// The path below which the service is.
+    /// The path prefix of the service.
     pub(crate) prefix: &'a str,
 }
 
@@ -91,7 +91,7 @@ impl ProblemDetails {
     }
 }
 
-/// An error on its way out, with a header of its own.
+/// An error with an optional header, as a response.
 #[derive(Debug)]
 pub(crate) struct ErrorResponse {
     error: Box<ApiError>,
@@ -125,7 +125,7 @@ impl IntoResponse for ErrorResponse {
         match status {
             401 => headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")),
             503 => headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1")),
-            // The rest of the body is not read: the connection cannot be used again.
+            // The rest of the body is not read, so the connection cannot be reused.
             408 | 413 | 431 => {
                 headers.insert(header::CONNECTION, HeaderValue::from_static("close"))
             }
@@ -139,13 +139,13 @@ impl IntoResponse for ErrorResponse {
     }
 }
 
-/// Writes the body of an error, now that the request's id is known.
+/// Writes the body of an error, with the id of the request.
 pub(crate) fn write_body(response: &mut Response, names: Names<'_>) -> Option<ApiError> {
     let error = response.extensions_mut().remove::<ApiError>()?;
     let body = serde_json::to_vec(&ProblemDetails::new(&error, names)).unwrap_or_default();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
-    // That of the empty body.
+    // It is that of the empty body.
     headers.remove(header::CONTENT_LENGTH);
     *response.body_mut() = Body::from(body);
     Some(error)

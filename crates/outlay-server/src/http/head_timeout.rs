@@ -1,9 +1,9 @@
 //! Two time limits between requests: a connection may be idle for longer than the headers of a
 //! request may take.
 //!
-//! hyper has one limit for both, which starts when the previous request ends. It asks a `Timer` for
-//! that time, so this one answers: `idle_timeout` until the first byte arrives, `header_timeout`
-//! from there on. The first request of a connection has `header_timeout` from the start.
+//! hyper has one limit for both, which starts when the previous request ends, and gets it from a
+//! `Timer`. This timer uses `idle_timeout` until the first byte arrives and `header_timeout` from then
+//! on. The first request of a connection has `header_timeout` from the start.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,13 +16,13 @@ use hyper::rt::{Sleep, Timer};
 
 use crate::limits::Limits;
 
-/// What one connection's stream and timer share.
+/// State shared by the stream and the timer of a connection.
 #[derive(Debug)]
 pub(crate) struct HeadTimeout {
     begun: Instant,
     is_first: AtomicBool,
-    /// When the first byte of the present request arrived, in microseconds after the beginning;
-    /// [`NONE`] before that.
+    /// Arrival of the first byte of the current request, in microseconds since the start of the
+    /// connection; [`NONE`] before that.
     first_byte: AtomicU64,
     header_timeout: Duration,
     idle_timeout: Duration,
@@ -41,14 +41,14 @@ impl HeadTimeout {
         })
     }
 
-    /// Bytes have arrived.
+    /// Records that bytes have arrived.
     pub(crate) fn note_bytes(&self) {
         if self.first_byte.load(Ordering::Relaxed) == NONE {
             self.first_byte.store(self.begun.elapsed().as_micros() as u64, Ordering::Relaxed);
         }
     }
 
-    /// When the headers must be complete, once they have started to arrive.
+    /// The deadline of the headers, once their first byte has arrived.
     fn head_deadline(&self) -> Option<Instant> {
         let first_byte = self.first_byte.load(Ordering::Relaxed);
         (first_byte != NONE)

@@ -1,4 +1,4 @@
-//! The service on the wire: `/v1`, health, metrics, and the description of it all.
+//! The HTTP interface: `/v1`, health, metrics and the API description.
 //!
 //! ```text
 //! server -> router -> middleware (id, log, metrics, panics, token, body, time) -> handler -> service

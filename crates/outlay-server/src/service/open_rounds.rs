@@ -1,4 +1,4 @@
-//! Rounds in memory: open rounds with their splits, and a few other splits that were needed lately.
+//! Rounds in memory: open rounds with their splits, and a few other recently used splits.
 //! Everything else is in the store, so memory grows with the number of open rounds and not with all
 //! rounds.
 

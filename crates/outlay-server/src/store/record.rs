@@ -90,7 +90,7 @@ pub struct SplitRow {
     pub split: Arc<Split>,
     /// Version of the counts that it is based on.
     pub stats_version: u64,
-    /// When.
+    /// Time.
     pub at: Millis,
     /// Time of expiry.
     pub expires_at: Millis,
@@ -147,40 +147,40 @@ impl TaskCount {
 pub struct Standing {
     /// One entry per task.
     pub tasks: Vec<TaskCount>,
-    /// Outcomes and corrections counted so far: the same number means the same counts.
+    /// Number of outcomes and corrections counted so far; equal numbers mean equal counts.
     pub version: u64,
-    /// Rounds handed out.
+    /// Number of issued rounds.
     pub rounds: u64,
-    /// Outcomes that came after their round had expired; they count like all others.
+    /// Number of outcomes that arrived after their round had expired; they count like all others.
     pub late: u64,
 }
 
-/// The counts of rounds that were compacted: their rows are gone. Together with a fold of the rows
-/// that are left it gives the [`Standing`].
+/// The counts of compacted rounds, whose rows were removed. Added to the counts of the remaining
+/// rows, they give the [`Standing`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Checkpoint {
-    /// A round below this one that has no split was compacted.
+    /// Rounds below this one without a split were compacted.
     pub end: u64,
-    /// How many rounds were.
+    /// Number of compacted rounds.
     pub rounds: u64,
-    /// Their outcomes and corrections.
+    /// Number of their outcomes and corrections.
     pub version: u64,
-    /// Outcomes among them that came after their round had expired.
+    /// Number of outcomes among them that arrived after their round had expired.
     pub late: u64,
-    /// One per task.
+    /// One entry per task.
     pub tasks: Vec<TaskCount>,
-    /// When rounds were compacted last.
+    /// Time of the last compaction.
     pub at: Millis,
 }
 
 impl Checkpoint {
-    /// Outcomes of the rounds that were compacted.
+    /// Number of outcomes of the compacted rounds.
     #[must_use]
     pub fn outcomes(&self) -> u64 {
         self.tasks.iter().map(|count| count.told).sum()
     }
 
-    /// The standing of a campaign that has no other rounds.
+    /// The standing of a campaign without other rounds.
     #[must_use]
     pub fn standing(&self) -> Standing {
         Standing {
@@ -192,38 +192,38 @@ impl Checkpoint {
     }
 }
 
-/// How much one call has compacted.
+/// Result of one compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Compacted {
-    /// Rounds.
+    /// Number of compacted rounds.
     pub rounds: u64,
-    /// Outcomes.
+    /// Number of their outcomes.
     pub outcomes: u64,
-    /// Whether nothing that qualifies is left.
+    /// Whether no round is left to compact.
     pub is_done: bool,
 }
 
-/// The record of a campaign that was deleted.
+/// A deleted campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeletedCampaign {
-    /// The id it had.
+    /// Its id.
     pub id: String,
-    /// When it was deleted.
+    /// Time of the deletion.
     pub at: Millis,
-    /// By whom: the token's public part, empty without tokens.
+    /// Public part of the token that caused it; empty without tokens.
     pub token: String,
-    /// How many rounds it had.
+    /// Number of its rounds.
     pub rounds: u64,
-    /// How many outcomes.
+    /// Number of its outcomes.
     pub outcomes: u64,
 }
 
 /// The size of a store on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StoreSize {
-    /// Bytes of its files or tables.
+    /// Size of its files or tables, in bytes.
     pub bytes: u64,
-    /// Bytes among them that are free for new rows.
+    /// Part of it that is free for new rows.
     pub free: u64,
 }
 
@@ -232,45 +232,45 @@ pub struct StoreSize {
 pub struct RoundRow {
     /// Its number.
     pub round: u64,
-    /// The split that it was handed out with.
+    /// Its split.
     pub split: Arc<SplitRow>,
-    /// What was told: tasks in order.
+    /// The reported outcomes, in the order of tasks.
     pub told: Vec<(u32, Outcome)>,
 }
 
-/// Something that happened.
+/// An event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// Its place in the store's history; the order of the numbers is the order in which counts
-    /// changed in an embedded store.
+    /// Its sequence number. In an embedded store the numbers have the order in which the counts
+    /// changed.
     pub seq: u64,
-    /// When.
+    /// Time.
     pub at: Millis,
-    /// By whom: the token's public part, empty without tokens.
+    /// Public part of the token that caused it; empty without tokens.
     pub token: String,
-    /// What.
+    /// Its kind.
     pub kind: EventKind,
 }
 
-/// What happened.
+/// The kind of an event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EventKind {
-    /// The campaign began.
+    /// The campaign was created.
     Created,
-    /// Its status was set.
+    /// The status was set.
     StatusSet(CampaignStatus),
-    /// Rounds were handed out.
+    /// Rounds were issued.
     Asked(SplitRow),
-    /// Something came back: only what was new.
+    /// Outcomes were reported; only new ones are included.
     Told {
         /// The round.
         round: u64,
-        /// Task, outcome and the chance of success that it had, in billionths.
+        /// Task, outcome and probability of success in billionths.
         items: Vec<(u32, Outcome, u64)>,
         /// Whether the round had expired.
         is_late: bool,
     },
-    /// Something that had come back was corrected.
+    /// An outcome was corrected.
     Corrected {
         /// The round.
         round: u64,

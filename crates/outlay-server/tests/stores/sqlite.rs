@@ -217,10 +217,10 @@ fn a_file_that_was_tampered_with_is_refused() {
         ("UPDATE correction SET round = 4", "1 corrections of outcomes that were never reported"),
         ("UPDATE campaign SET tasks = 1", "cannot check"),
         ("UPDATE told SET items = x'ff' WHERE round = 3", "cannot check"),
-        ("UPDATE told SET campaign = 9 WHERE round = 3", "1 reports are of no campaign"),
+        ("UPDATE told SET campaign = 9 WHERE round = 3", "1 reports belong to no campaign"),
         (
             "INSERT INTO ask SELECT campaign, 3, 9, there, 99, stats_version, at, expires_at, token, budget, available, spend, success, idx FROM ask",
-            "a round was handed out twice",
+            "a round was issued twice",
         ),
     ] {
         let folder = folder();

@@ -68,7 +68,7 @@ pub struct AllocatedTask {
     pub spend: f64,
     /// The probability of success.
     pub success: f64,
-    /// The expected number of completions: the volume times the chance of success.
+    /// The expected number of completions: the volume times the probability of success.
     pub expected_completions: f64,
 }
 

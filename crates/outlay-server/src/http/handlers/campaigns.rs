@@ -26,7 +26,7 @@ impl HasFreePart for NewCampaign {
 
 /// Create a campaign.
 ///
-/// You choose the id. Repeating the request changes nothing and is answered with 200.
+/// You choose the id. Repeating the request changes nothing and returns 200.
 #[utoipa::path(
     put,
     path = "/v1/campaigns/{campaign}",

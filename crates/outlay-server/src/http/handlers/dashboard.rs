@@ -162,7 +162,7 @@ mod tests {
                 + page.matches("<script type=\"module\" src=\"dashboard/").count()
         );
         for asset in ASSETS.iter().filter(|asset| !asset.name.starts_with("uplot/")) {
-            // Also not from the root of this host, because the service may have a path prefix.
+            // Nothing from the root of this host either, because the service may have a path prefix.
             for elsewhere in
                 ["https://", "//cdn", "innerHTML", "eval(", "\"/dashboard", "\"/v1", "`/v1"]
             {

@@ -1,4 +1,4 @@
-//! What is read: each in one view of the database.
+//! Reads, each in one snapshot of the database.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ fn page(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-/// Sums over all slots, of the tasks and (as task -1) of the campaign: one statement, so that they
-/// belong together.
+/// Sums over all slots, of the tasks and (as task -1) of the campaign, in one statement so that they
+/// are consistent.
 const STANDING: &str = "
     SELECT task, sum(told)::bigint, sum(completions)::bigint, sum(reward_sum)::bigint, sum(expected)::bigint
     FROM stat WHERE campaign = $1 GROUP BY task
@@ -64,7 +64,7 @@ fn standing_of(rows: &[Row], tasks: u32) -> Standing {
     standing
 }
 
-/// One trip: the statements are sent together, and see the same moment.
+/// Reads the changing part of a campaign in one round trip; all statements see the same snapshot.
 pub(super) async fn snapshot(
     store: &PostgresStore,
     session: &Session,
@@ -192,7 +192,7 @@ pub(super) async fn open_rounds(
         return Ok(Vec::new());
     };
     let from = whole(last.rounds.end.saturating_sub(LOOKED_BACK));
-    // It may be in the middle of a split.
+    // The round may be in the middle of a split.
     let split = split_before(store, session, campaign, from)
         .await?
         .map_or(from, |split| whole(split.rounds.start));
@@ -224,7 +224,7 @@ pub(super) async fn rounds(
         return Ok(Vec::new());
     };
     let after = whole(after);
-    // From the split that the first round is in, if it is in one.
+    // Starts at the split that contains the first round, if there is one.
     let sql = format!(
         "{SPLIT} AND first_round >= coalesce((SELECT max(first_round) FROM split WHERE campaign = $1
         AND first_round <= $2), 0) AND end_round - 1 > $2 ORDER BY first_round LIMIT $3"
@@ -296,7 +296,7 @@ pub(super) async fn last_event(
     Ok(rows.first().and_then(|row| row.get::<_, Option<i64>>(0)).map_or(0, unsigned))
 }
 
-/// Four tables, each in order; the first of all of them together.
+/// Merges the events of four tables in order.
 pub(super) async fn events(
     store: &PostgresStore,
     session: &Session,
@@ -311,8 +311,8 @@ pub(super) async fn events(
     let values: [Value<'_>; 3] =
         [(&home.number, Type::INT4), (&after, Type::INT8), (&limit_rows, Type::INT8)];
     let splits = format!("{SPLIT} AND seq > $2 ORDER BY seq LIMIT $3");
-    // One view for all four: else an event could be seen, and an earlier one of another table not
-    // yet.
+    // One snapshot for all four: otherwise an event could be seen before an earlier one of another
+    // table.
     let (begun, changes, splits, told, corrections, ended) = tokio::join! {
         biased;
         session.client.batch_execute(&store.pool.openings.view),
@@ -353,7 +353,7 @@ fn change_event(row: &Row) -> Result<Event, Trouble> {
 }
 
 fn told_kind(row: &Row) -> EventKind {
-    // No arrays at all if there are no rows, which is never.
+    // Aggregates over no rows would be null; every report has rows.
     let tasks: Vec<i32> = row.get::<_, Option<_>>(5).unwrap_or_default();
     let completed: Vec<bool> = row.get::<_, Option<_>>(6).unwrap_or_default();
     let rewards: Vec<i64> = row.get::<_, Option<_>>(7).unwrap_or_default();

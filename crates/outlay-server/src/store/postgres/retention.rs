@@ -1,10 +1,10 @@
-//! Rows are removed: rounds that were compacted, campaigns that were deleted.
+//! Removes rows: those of compacted rounds and of deleted campaigns.
 //!
-//! Reports and asks take no lock on a campaign, so something must keep them apart from the
-//! transaction that removes what they build on: a report that came twice would count twice if the
-//! row of the first were removed just before. Transactions that write rounds hold an advisory lock
-//! of their campaigns that all of them share, and removing takes it alone. Campaigns share a small
-//! number of such locks, so that a large batch does not need many.
+//! Reports and requests for rounds take no lock on a campaign, but the rows that they depend on must
+//! not be removed meanwhile: a repeated report would count twice if the row of the first were removed
+//! just before. So transactions that write rounds hold a shared advisory lock of their campaigns, and
+//! removal takes it exclusively. There are few locks, each for many campaigns, so that a large batch
+//! does not need many.
 
 use std::collections::HashMap;
 
@@ -23,10 +23,10 @@ use crate::store::{
 
 type Answer = Result<Result<Done, Refusal>, Trouble>;
 
-/// Locks, each of many campaigns.
+/// Number of locks.
 const LOCKS: i32 = 16;
 
-/// In order, so that two transactions do not wait for each other.
+/// Locks are taken in order, which prevents deadlocks.
 const HOLD: &str = "
     SELECT pg_advisory_xact_lock_shared(hashtext('outlay rows ' || current_schema()), lock)
     FROM (SELECT DISTINCT campaign % $2 AS lock FROM unnest($1::int[]) AS campaign ORDER BY 1) AS locks";
@@ -34,20 +34,21 @@ const HOLD: &str = "
 const HOLD_ALONE: &str =
     "SELECT pg_advisory_xact_lock(hashtext('outlay rows ' || current_schema()), $1 % $2)";
 
-/// Keeps campaigns from being deleted and compacted until the transaction ends.
+/// Prevents the deletion and compaction of campaigns until the transaction ends.
 pub(super) async fn hold(session: &Session, campaigns: &[i32]) -> Result<(), Error> {
     let values = [(&campaigns as _, Type::INT4_ARRAY), (&LOCKS as _, Type::INT4)];
     session.query(!campaigns.is_empty(), HOLD, &values).await.map(|_| ())
 }
 
-/// Waits for all that write rounds of a campaign, and keeps them away until the transaction ends.
+/// Waits for transactions that write rounds of a campaign, and blocks new ones until the transaction
+/// ends.
 async fn hold_alone(session: &Session, campaign: i32) -> Result<(), Error> {
     let values = [(&campaign as _, Type::INT4), (&LOCKS as _, Type::INT4)];
     session.client.query_typed(HOLD_ALONE, &values).await.map(|_| ())
 }
 
-/// A statement after the lock: it sees what was committed while the lock was waited for. Looked up
-/// one by one, since campaigns are large and few are asked for.
+/// A statement after the lock, so that it sees rows committed while the lock was waited for. Campaigns
+/// are looked up one by one, because the table is large and the batch is small.
 const REMOVED: &str = "
     SELECT campaign, is_deleted, end_round FROM (
         SELECT u.campaign, (SELECT true FROM campaign c WHERE c.number = u.campaign) IS NULL AS is_deleted,
@@ -55,7 +56,7 @@ const REMOVED: &str = "
         FROM unnest($1::int[]) AS u (campaign)) AS looked_up
     WHERE is_deleted OR end_round > 0";
 
-/// Those of the campaigns that were deleted, and for those that were compacted up to which round.
+/// The deleted ones of the campaigns, and the end of the compacted rounds of the others.
 pub(super) async fn removed(
     session: &Session,
     campaigns: &[i32],
@@ -101,7 +102,7 @@ const DELETE: &str = "
         coalesce((SELECT sum(told) FROM stat WHERE campaign = $1), 0)::bigint, false FROM gone
     RETURNING rounds, outcomes";
 
-/// Deletes a campaign. Its rows are left to [`purge`].
+/// Deletes a campaign. [`purge`] removes its other rows.
 pub(super) async fn delete(
     store: &PostgresStore,
     session: &Session,
@@ -147,7 +148,7 @@ const RESTORE: &str = "
         SELECT $1, * FROM unnest($7::int[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[]))
     INSERT INTO checkpoint (campaign, end_round, rounds, version, late, at) VALUES ($1, $2, $3, $4, $5, $6)";
 
-/// Takes over the checkpoint of another store.
+/// Sets the checkpoint of a campaign from another store.
 pub(super) async fn restore(
     store: &PostgresStore,
     session: &mut Session,
@@ -209,7 +210,7 @@ const OLDEST: &str = "
         (SELECT max(first_round) FROM split WHERE campaign = $1 AND (available IS NULL OR NOT $2))
     ORDER BY first_round LIMIT $3";
 
-/// Removes rounds below one and adds what they counted to the checkpoint.
+/// Removes rounds below a given one and adds their counts to the checkpoint.
 const COMPACT: &str = "
     WITH split_rows AS (DELETE FROM split WHERE campaign = $1 AND first_round < $2 RETURNING end_round - first_round AS rounds),
         feedback_rows AS (DELETE FROM feedback WHERE campaign = $1 AND round < $2
@@ -279,7 +280,7 @@ pub(super) async fn compact(
     Ok(Compacted { rounds, outcomes, is_done: is_all })
 }
 
-/// The end of the rounds to compact, how many they are, and whether no others qualify.
+/// The end and the number of the rounds to compact, and whether no others qualify.
 fn end_of(oldest: &[Row], expired_before: i64, most: i64) -> Option<(i64, u64, bool)> {
     let (mut end, mut rounds) = (None, 0);
     for row in oldest {
@@ -399,7 +400,7 @@ pub(super) async fn deleted_campaigns(
     Ok(rows.iter().map(deleted).collect())
 }
 
-/// The tables with their indexes. How much of it is free only a look at every page would say.
+/// The size of the tables with their indexes. The free part is unknown without reading every page.
 pub(super) async fn size(store: &PostgresStore, session: &Session) -> Result<StoreSize, Trouble> {
     let sql = "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c
         JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = current_schema() AND c.relkind = 'r'";

@@ -1,16 +1,15 @@
-//! The tables, and how they come about: numbered steps that only go forward.
+//! The schema: numbered migrations, only forward.
 
 use tokio_postgres::types::Type;
 
 use super::session::Session;
 use super::trouble::Trouble;
 
-/// Each step brings the tables from one version to the next. What is written here is never changed,
-/// only added to.
+/// Each step migrates the tables to the next version. Released steps are never changed.
 const STEPS: [&str; 5] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
 
-/// Rows are added and never changed, but for four kinds: a campaign's status, counters, tokens, and
-/// keys that have expired.
+/// Rows are added and never changed, with four exceptions: the status of a campaign, counters, tokens
+/// and expired keys.
 const FIRST: &str = r#"
 -- Numbers of events. A transaction takes one, and has as many events as fit between it and the next (see SEQ_STEP in the code).
 CREATE SEQUENCE event;
@@ -145,13 +144,13 @@ CREATE TABLE token (
 );
 "#;
 
-/// The use of a token that was noted last.
+/// The last recorded use of a token.
 const SECOND: &str = "ALTER TABLE token ADD COLUMN last_used_at bigint";
 
-/// The mark of an import that has not finished.
+/// The mark of an unfinished import.
 const THIRD: &str = "ALTER TABLE outlay_schema ADD COLUMN is_importing bool NOT NULL DEFAULT false";
 
-/// Names of tokens, for people.
+/// Names of tokens.
 const FOURTH: &str = "ALTER TABLE token ADD COLUMN name text";
 
 /// Checkpoints, and the record of deleted campaigns.
@@ -192,7 +191,7 @@ const HAS_TABLES: &str =
     "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = 'outlay_schema')";
 const VERSION: &str = "SELECT version FROM outlay_schema";
 
-/// Brings the tables up to date. Of several replicas that start together one does it, and the
+/// Migrates the tables to the newest version. If several replicas start together, one does it and the
 /// others wait.
 pub(super) async fn migrate(session: &Session, schema: &str, opening: &str) -> Result<(), Trouble> {
     if version(session, schema, opening).await? == Some(STEPS.len()) {
@@ -203,7 +202,7 @@ pub(super) async fn migrate(session: &Session, schema: &str, opening: &str) -> R
     session.client.query_typed(lock, &[(&schema, Type::TEXT)]).await?;
     let quoted = schema.replace('"', "\"\"");
     let has_schema = "SELECT FROM pg_namespace WHERE nspname = $1";
-    // Not `IF NOT EXISTS`: that needs the right to make schemas even where there is one.
+    // Not `IF NOT EXISTS`, which needs the right to create schemas even if the schema exists.
     if session.client.query_typed(has_schema, &[(&schema, Type::TEXT)]).await?.is_empty() {
         session.client.batch_execute(&format!("CREATE SCHEMA \"{quoted}\"")).await?;
     }
@@ -225,8 +224,8 @@ pub(super) async fn migrate(session: &Session, schema: &str, opening: &str) -> R
     session.commit().await
 }
 
-/// Refuses a store whose import has not finished: a part of the export is missing in it, although
-/// its counts agree.
+/// Rejects a store with an unfinished import: a part of the export is missing, although its counts
+/// agree.
 pub(super) async fn check_import(
     session: &Session,
     schema: &str,
@@ -242,7 +241,7 @@ pub(super) async fn check_import(
     Ok(())
 }
 
-/// Sets or removes the mark of an import that has not finished.
+/// Sets or removes the mark of an unfinished import.
 pub(super) async fn set_importing(
     session: &Session,
     opening: &str,
@@ -252,7 +251,7 @@ pub(super) async fn set_importing(
     session.repeatable(opening, sql, &[(&is_importing, Type::BOOL)]).await.map(|_| ())
 }
 
-/// Whether there are tables, of whatever version.
+/// True if there are tables, of any version.
 pub(super) async fn is_there(
     session: &Session,
     schema: &str,

@@ -1,5 +1,5 @@
-//! What deadpool does not know of a connection: the slot that it counts in, how often connections
-//! had been lost when it was made, and whether a call was broken off on it.
+//! State of a connection that deadpool does not know: its slot, the number of connections lost before
+//! it was made, and whether a call on it was interrupted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use tokio_postgres::Error;
 
 use super::session::Session;
 
-/// Makes connections for a pool, and says which may be used again.
+/// Creates connections for a pool, and decides which may be reused.
 pub(super) struct Sessions {
     connections: deadpool_postgres::Manager,
     epoch: Arc<AtomicU64>,
@@ -32,9 +32,9 @@ impl Manager for Sessions {
     }
 
     async fn recycle(&self, session: &mut Session, metrics: &Metrics) -> RecycleResult<Error> {
-        // A caller whose time was up leaves a connection in the middle of a transaction.
+        // A caller that timed out leaves a transaction open.
         if !session.is_clean {
-            return Err(RecycleError::message("a call on the connection was broken off"));
+            return Err(RecycleError::message("a call on the connection was interrupted"));
         }
         if session.epoch != self.epoch.load(Ordering::SeqCst) {
             return Err(RecycleError::message("another connection was lost since"));

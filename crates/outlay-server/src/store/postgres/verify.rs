@@ -88,7 +88,7 @@ pub(super) async fn verify(session: &Session, opening: &str) -> Result<Verified,
         ));
     }
     for row in &session.client.query_typed(ROUNDS, &[]).await? {
-        let what = "is part of another split or can be handed out again";
+        let what = "is part of another split or can be issued again";
         faults.push(format!(
             "campaign {}: round {} or one after it {what}",
             row.get::<_, &str>(0),
@@ -97,7 +97,7 @@ pub(super) async fn verify(session: &Session, opening: &str) -> Result<Verified,
     }
     for row in &session.client.query_typed(REPORTS, &[]).await? {
         faults.push(format!(
-            "campaign {}: feedback of round {} and its reports do not fit",
+            "campaign {}: feedback of round {} and its reports do not match",
             row.get::<_, &str>(0),
             round(row)
         ));

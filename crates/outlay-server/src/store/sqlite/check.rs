@@ -72,7 +72,7 @@ pub(super) fn fold(connection: &Connection) -> Read<Verified> {
     }
     let strays = strays(connection)?;
     if strays > 0 {
-        verified.faults.insert(0, format!("{strays} reports are of no campaign"));
+        verified.faults.insert(0, format!("{strays} reports belong to no campaign"));
     }
     Ok(verified)
 }
@@ -125,7 +125,7 @@ impl Folding {
         folding.standing.rounds +=
             folding.asks.iter().map(|(first, past)| past.abs_diff(*first)).sum::<u64>();
         if folding.asks.windows(2).any(|pair| pair[1].0 < pair[0].1) {
-            folding.faults.push("a round was handed out twice".to_owned());
+            folding.faults.push("a round was issued twice".to_owned());
         }
         folding.read_corrections(connection, campaign)?;
         Ok(folding)
@@ -181,7 +181,7 @@ impl Folding {
             let (Some(count), Some(met)) =
                 (self.standing.tasks.get_mut(task), self.last_met.get_mut(task))
             else {
-                self.faults.push(format!("round {round}: a task that is not there"));
+                self.faults.push(format!("round {round}: a task that the campaign does not have"));
                 continue;
             };
             if std::mem::replace(met, round) == round {

@@ -1,14 +1,14 @@
-//! Moves pages from the WAL into the database on another thread, while the writer goes on.
+//! Moves pages from the WAL into the database on another thread, while the writer continues.
 //!
-//! A checkpoint of some thousand pages takes tens of milliseconds. SQLite lets another connection
-//! make it without keeping the writer from its transactions.
+//! A checkpoint of some thousand pages takes tens of milliseconds. Another connection can make it
+//! without blocking the transactions of the writer.
 
 use std::path::PathBuf;
 use std::thread::JoinHandle;
 
 use super::schema;
 
-/// At most one checkpoint at a time.
+/// Runs at most one checkpoint at a time.
 #[derive(Debug, Default)]
 pub(super) struct BackgroundCheckpoint {
     running: Option<JoinHandle<rusqlite::Result<()>>>,
@@ -19,7 +19,7 @@ impl BackgroundCheckpoint {
     pub(super) fn start(&mut self, path: PathBuf) -> bool {
         let checkpoint = move || {
             let connection = schema::checkpointer(&path)?;
-            // Whatever keeps it from moving everything is met by the writer afterwards.
+            // If it cannot move all pages, the writer moves the rest and reports errors.
             connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
         };
         let thread = std::thread::Builder::new().name("checkpoint".to_owned()).spawn(checkpoint);
@@ -31,7 +31,7 @@ impl BackgroundCheckpoint {
         self.running.is_some()
     }
 
-    /// The result of a checkpoint that has come to its end since it was asked for last.
+    /// The result of a checkpoint that has ended; returned once.
     pub(super) fn finished(&mut self) -> Option<rusqlite::Result<()>> {
         let thread = self.running.take_if(|thread| thread.is_finished())?;
         Some(result(thread))
@@ -43,7 +43,7 @@ impl BackgroundCheckpoint {
     }
 }
 
-/// A checkpoint that panicked has changed nothing that the next does not do again.
+/// The next checkpoint repeats the work of one that panicked.
 fn result(thread: JoinHandle<rusqlite::Result<()>>) -> rusqlite::Result<()> {
     thread.join().unwrap_or(Ok(()))
 }

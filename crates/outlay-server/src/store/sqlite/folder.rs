@@ -48,7 +48,7 @@ pub(super) fn has_database(path: &Path) -> Result<bool, StoreError> {
         Err(error) => Err(cannot("read", path, &error)),
     };
     let log = beside(path, "-wal");
-    let advice = "`outlay restore` brings back a backup; to begin a new store";
+    let advice = "restore a backup with `outlay restore`, or, to create a new store";
     match (length(path)?, length(&log)?) {
         (Some(0), _) => Err(refused(format!(
             "{path} is empty (0 bytes), so it is not a store: {advice}, remove {path}",
@@ -56,7 +56,7 @@ pub(super) fn has_database(path: &Path) -> Result<bool, StoreError> {
         ))),
         (Some(_), _) => Ok(true),
         (None, Some(1..)) => Err(refused(format!(
-            "{} is missing, but its log {log} is there: {advice}, remove {log}",
+            "{} is missing, but its log {log} exists: {advice}, remove {log}",
             path.display(),
             log = log.display()
         ))),
@@ -152,8 +152,8 @@ fn in_use(folder: &Path, lock: &mut File) -> String {
     )
 }
 
-/// A new file is there after a power cut only if its folder was synced. On Windows folders cannot
-/// be opened for this, nor need to be.
+/// A new file survives a power loss only if its folder was synced. On Windows folders can neither be
+/// opened for this nor need to be.
 pub(crate) fn sync_folder(folder: &Path) -> std::io::Result<()> {
     if cfg!(windows) { Ok(()) } else { File::open(folder)?.sync_all() }
 }

@@ -1,12 +1,12 @@
-//! How lists of numbers are written into a row: items of a report, floats, masks.
+//! Encodes lists in one column: items of a report, floats, masks.
 //!
-//! A report is one row, not one a task: a third of the bytes, and one statement instead of many.
+//! A report is one row instead of one row per task: a third of the bytes, and one statement.
 
 use crate::store::{Item, Outcome};
 
-/// Items one after the other, each as three numbers: twice the task and one more if it succeeded;
-/// the reward; the chance of success. Numbers are written seven bits a byte, low bits first, the
-/// high bit saying that more follow.
+/// Encodes items, each as three numbers: twice the task, plus one if it succeeded; the reward; the
+/// probability of success. Numbers are written with seven bits per byte, low bits first; the high bit
+/// means that more bytes follow (LEB128).
 pub(super) fn written<'a>(items: impl Iterator<Item = &'a Item>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(48);
     for Item { task, outcome, expected } in items {
@@ -17,7 +17,7 @@ pub(super) fn written<'a>(items: impl Iterator<Item = &'a Item>) -> Vec<u8> {
     bytes
 }
 
-/// Reads items one by one; bytes that are none end with `None` once.
+/// Decodes items one by one; invalid bytes give `None` once and end the iteration.
 pub(super) struct Items<'a>(pub(super) &'a [u8]);
 
 impl Iterator for Items<'_> {

@@ -237,7 +237,7 @@ impl SqliteStore {
             return Ok(());
         }
         let what = format!(
-            "{} was removed or replaced while it was served: what was written to it is lost; `outlay restore` brings back a backup",
+            "{} was removed or replaced while it was served: its contents are lost; restore a backup with `outlay restore`",
             self.path.display()
         );
         Err(StoreError { what, is_fatal: true })
