@@ -81,7 +81,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "PATH")]
     pub(crate) prefix: Option<PathPrefix>,
 
-    /// When told to stop, answer `/readyz` with 503 and keep serving for this long, so that a load
+    /// When stopping, answer `/readyz` with 503 and keep serving for this long, so that a load
     /// balancer notices, before connections are closed [default: 0s]
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) drain: Option<Duration>,

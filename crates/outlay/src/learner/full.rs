@@ -1,6 +1,6 @@
 //! `full`: Algorithm 1 with every reward, including those of failed tasks. Needs full feedback.
 //!
-//! It is a benchmark: its advantage over `algorithm-1` is the price of censoring.
+//! It is a benchmark: its advantage over `algorithm-1` is the cost of censoring.
 //!
 //! Guarantee: that of `algorithm-1`; every task has one observation per round, whatever is played.
 

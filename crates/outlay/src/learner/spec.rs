@@ -158,7 +158,7 @@ learners! {
     Full => LearnerEntry {
         feedback: Feedback::Full,
         needs_horizon: true,
-        ..entry("full", "Theorems 1 and 3; shows the price of censoring")
+        ..entry("full", "Theorems 1 and 3; shows the cost of censoring")
     };
     /// A linear bandit on the feature F(x).
     Oful => LearnerEntry {

@@ -71,7 +71,7 @@ pub(super) struct Stop<'a> {
     /// The absolute gap at which the search stops.
     pub(super) abs_gap: f64,
     pub(super) max_nodes: u64,
-    /// Set by another thread when nobody waits for the result any more.
+    /// Set by another thread when the result is no longer needed.
     pub(super) cancel: Option<&'a AtomicBool>,
 }
 

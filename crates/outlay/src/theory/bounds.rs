@@ -79,7 +79,7 @@ pub enum NotApplicable {
         tasks: usize,
         /// The horizon.
         horizon: u64,
-        /// The shortest horizon for so many tasks.
+        /// The shortest horizon for this number of tasks.
         rounds: u64,
     },
 }
@@ -224,7 +224,7 @@ fn check(problem: &Problem, means: &[Option<f64>], horizon: u64) -> Result<(), B
 }
 
 /// The bound that holds for a learner whose runs had this success mass on average (the sum over
-/// rounds and tasks of the chance of success): Theorem 3 from the run itself, or the bound of
+/// rounds and tasks of the success probability): Theorem 3 from the run itself, or the bound of
 /// `kl-ucb-plus`. None for learners without one.
 #[must_use]
 pub fn run_bound(

@@ -23,7 +23,7 @@
 //!
 //! The differences may be negative: exactly `n` tasks are funded. The unfunded surplus allows the
 //! first half of the convex part, on which the curve is below its chord, so that it is the larger
-//! one of two numbers. A task that is partly funded in the second half is a case of its own, with
+//! one of two numbers. A task that is partly funded in the second half is a separate case, with
 //! one more term: the largest surplus of any task there. The largest bound of all cases, each at its
 //! own multiplier, is a bound of the problem.
 //!
