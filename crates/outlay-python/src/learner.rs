@@ -115,6 +115,7 @@ impl Learner {
             seed,
             guards: Guards { max_change, floor, min_move },
             always_cold,
+            ..CampaignOptions::default()
         };
         let campaign = match state {
             None => Campaign::new(&problem, options),

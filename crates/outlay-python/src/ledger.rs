@@ -44,8 +44,11 @@ impl Ledger {
                     })?;
                 let (max_change, floor, min_move) = guards;
                 let guards = Guards { max_change, floor, min_move };
-                EngineLedger::new(&problem.problem, Settings { learner, horizon, seed, guards })
-                    .map_err(|error| LearnerError::new_err(error.to_string()))?
+                EngineLedger::new(
+                    &problem.problem,
+                    Settings { learner, horizon, seed, guards, ..Settings::default() },
+                )
+                .map_err(|error| LearnerError::new_err(error.to_string()))?
             }
             (None, None) => return Err(LearnerError::new_err("problem: is missing")),
         };

@@ -41,6 +41,10 @@ pub(crate) struct NewArgs {
     #[arg(long, value_name = "AMOUNT", value_parser = non_negative, allow_negative_numbers = true)]
     pub(crate) min_move: Option<f64>,
 
+    /// Start the learner from nothing, not from the completions that the tasks have seen
+    #[arg(long)]
+    pub(crate) ignore_seen: bool,
+
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,

@@ -39,6 +39,10 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_enum)]
     pub(crate) feedback: Option<FeedbackChoice>,
 
+    /// Start the learners from nothing, not from the completions that the tasks have seen
+    #[arg(long)]
+    pub(crate) ignore_seen: bool,
+
     /// One run for each value: tasks=2,5,10 of an instance, horizon=1000,10000, or a number in the
     /// problem file: budget=500,1000, task[*].curve.exponent=0.3,0.5
     #[arg(long, value_name = "PARAMETER=VALUES")]

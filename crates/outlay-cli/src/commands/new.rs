@@ -20,7 +20,13 @@ pub(crate) fn run(arguments: &NewArgs) -> Result<CommandOutput, Failure> {
         floor: arguments.floor,
         min_move: arguments.min_move,
     };
-    let settings = Settings { learner, horizon: arguments.horizon, seed: arguments.seed, guards };
+    let settings = Settings {
+        learner,
+        horizon: arguments.horizon,
+        seed: arguments.seed,
+        guards,
+        ignore_seen: arguments.ignore_seen,
+    };
     let ledger = Ledger::new(&problem, settings)?;
     let file = StateFile::lock(&arguments.state)?;
     let path = arguments.state.display();
@@ -36,12 +42,14 @@ pub(crate) fn run(arguments: &NewArgs) -> Result<CommandOutput, Failure> {
         learner: learner.to_string(),
         tasks: problem.tasks().len(),
         budget: problem.budget(),
+        seen_completions: completions_seen(&ledger),
     };
     Ok(CommandOutput::new(match arguments.format {
         Format::Table => format!(
-            "{path}: {learner} plans {tasks} with {} per round{}\nnext: `outlay next {path}`\n",
+            "{path}: {learner} plans {tasks} with {} per round{}\n{}next: `outlay next {path}`\n",
             plain(problem.budget()),
-            guards_text(&guards)
+            guards_text(&guards),
+            seen_text(&ledger),
         ),
         Format::Json => json(&record)?,
         Format::Csv => csv([record])?,
@@ -54,4 +62,30 @@ struct Record {
     learner: String,
     tasks: usize,
     budget: f64,
+    seen_completions: u64,
+}
+
+/// The completions of the log that the learner starts from.
+fn completions_seen(ledger: &Ledger) -> u64 {
+    let tasks = 0..ledger.problem().tasks().len();
+    tasks.filter_map(|task| ledger.seen(task)).map(|seen| seen.completions).sum()
+}
+
+/// Says what the learner starts from, if a task has `seen`.
+fn seen_text(ledger: &Ledger) -> String {
+    let tasks = ledger.problem().tasks().iter();
+    let with_seen = tasks.filter(|task| task.seen().is_some()).count();
+    let learner = ledger.settings().learner;
+    match with_seen {
+        0 => String::new(),
+        _ if ledger.settings().ignore_seen => "starts from nothing (--ignore-seen)\n".to_owned(),
+        _ if !learner.uses_seen() => {
+            format!("starts from nothing: {learner} cannot use `seen`\n")
+        }
+        _ => format!(
+            "starts from the log: {} of {}\n",
+            counted(completions_seen(ledger) as usize, "completion"),
+            counted(with_seen, "task")
+        ),
+    }
 }

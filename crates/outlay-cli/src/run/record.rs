@@ -20,6 +20,9 @@ pub(crate) struct RunRecord {
     pub(crate) replications: u64,
     pub(crate) feedback: Option<Feedback>,
     pub(crate) learners: Vec<String>,
+    /// Whether learners start from the `seen` of a problem. Earlier versions ignored it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) starts_from_seen: bool,
     pub(crate) cases: Vec<CaseRecord>,
 }
 
@@ -47,6 +50,7 @@ impl RunRecord {
             replications: 0,
             feedback: experiment.feedback,
             learners: experiment.learners.iter().map(ToString::to_string).collect(),
+            starts_from_seen: experiment.cases.iter().any(has_seen),
             cases: experiment.cases.iter().map(CaseRecord::new).collect::<Result<_, Failure>>()?,
         };
         record.digest = record.own_digest()?;
@@ -89,6 +93,8 @@ impl RunRecord {
         compare("learners", self.learners.join(" "), asked.learners.join(" "));
         compare("seed", self.seed.to_string(), asked.seed.to_string());
         compare("feedback", feedback(self), feedback(asked));
+        let start = |record: &Self| if record.starts_from_seen { "`seen`" } else { "nothing" };
+        compare("learners that start from", start(self).to_owned(), start(asked).to_owned());
         compare("problems", self.names().join(" and "), asked.names().join(" and "));
         if let Some((there, asked)) = self
             .cases
@@ -152,6 +158,14 @@ impl CaseRecord {
         };
         let asked = without_horizon(serde_json::to_value(problem).ok());
         asked.is_some() && without_horizon(same) == asked
+    }
+}
+
+/// Whether a task of the case's problem has `seen`; those of instances have not.
+fn has_seen(case: &Case) -> bool {
+    match &case.source {
+        Source::Problem(problem) => problem.tasks().iter().any(|task| task.seen().is_some()),
+        Source::Instance(_) => false,
     }
 }
 

@@ -77,6 +77,8 @@ pub struct Learned {
     pub bonus: Option<f64>,
     /// Number of observed rewards.
     pub completions: u64,
+    /// Number of completions of the log that the learner started from, and their mean reward.
+    pub seen: Option<(u64, Option<f64>)>,
     /// Number of completions that the curve predicts for the spends.
     pub expected_completions: f64,
     /// Reported spend as a share of the allocated one, if spends were reported.

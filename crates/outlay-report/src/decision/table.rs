@@ -1,4 +1,4 @@
-//! The table above the figures: one row per task and at most seventeen columns. Empty columns are
+//! The table above the figures: one row per task and at most nineteen columns. Empty columns are
 //! omitted.
 
 use crate::number::percent;
@@ -22,7 +22,7 @@ pub(super) struct Column {
 }
 
 /// All columns in their order; docs/how-to/reports.md describes each.
-pub(super) const COLUMNS: [Column; 17] = [
+pub(super) const COLUMNS: [Column; 19] = [
     Column {
         is_word: true,
         total: |_| Some("total".to_owned()),
@@ -32,6 +32,12 @@ pub(super) const COLUMNS: [Column; 17] = [
         Some(digits(task.value))
     }),
     column("mean", "Mean of the observed rewards.", |_, task| task.learned?.mean.map(digits)),
+    column("completions in the log", "Completions that the learner started from.", |_, task| {
+        task.learned?.seen.map(|(completions, _)| completions.to_string())
+    }),
+    column("mean in the log", "Mean reward of the completions in the log.", |_, task| {
+        task.learned?.seen?.1.map(digits)
+    }),
     column("bonus", "Exploration bonus: the index minus the mean.", |_, task| {
         task.learned?.bonus.map(digits)
     }),

@@ -191,6 +191,7 @@ fn learned(case: &Case) -> DecisionPage<'_> {
             mean: seen.then_some(0.5),
             bonus: seen.then_some(if place > 1 { 0.1 } else { f64::INFINITY }),
             completions: 10 * place as u64,
+            seen: (place > 1).then_some((812, Some(0.25))),
             expected_completions: 10.5 * place as f64,
             delivered: (place > 0).then_some(0.5),
         });
@@ -333,9 +334,9 @@ fn each_panel_has_its_point_on_its_curve() {
 }
 
 #[test]
-fn columns_are_at_most_seventeen_and_documented() {
+fn columns_are_at_most_nineteen_and_documented() {
     let docs = include_str!("../../../../docs/how-to/reports.md");
-    assert!(table::COLUMNS.len() <= 17);
+    assert!(table::COLUMNS.len() <= 19);
     for name in table::COLUMNS
         .iter()
         .map(|column| column.name)

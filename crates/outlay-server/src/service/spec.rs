@@ -101,6 +101,7 @@ impl CampaignSpec {
             seed: self.seed,
             guards: self.guards,
             always_cold: true,
+            ignore_seen: true,
         };
         RoundPlanner::new(&self.problem, options)
     }

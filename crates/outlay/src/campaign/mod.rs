@@ -55,6 +55,11 @@ pub struct CampaignOptions {
     /// Whether every search for an allocation starts cold. An allocation then depends on the
     /// observations alone, bit for bit, and not on the allocations before it.
     pub always_cold: bool,
+    /// Whether the learner starts without the completions that the tasks have
+    /// [`seen`](crate::Task::seen). By default it starts as if it had observed them. Learners that
+    /// learn from whole rounds or from spends ignore them in any case: see
+    /// [`LearnerSpec::uses_seen`](crate::learner::LearnerSpec::uses_seen).
+    pub ignore_seen: bool,
 }
 
 /// `kl-ucb-plus` without guards, with seed 1.
@@ -67,6 +72,7 @@ impl Default for CampaignOptions {
             seed: 1,
             guards: Guards::default(),
             always_cold: false,
+            ignore_seen: false,
         }
     }
 }

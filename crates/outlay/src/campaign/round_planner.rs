@@ -10,14 +10,14 @@ use std::sync::atomic::AtomicBool;
 use super::guards::{self, GuardReport, GuardState, Guards};
 use super::{CampaignError, CampaignOptions, GuardError};
 use crate::curve::Curve;
-use crate::feedback::{Feedback, Outcome};
+use crate::feedback::{Completions, Feedback, Outcome};
 use crate::learner::{
     Counts, Decision, Learner, LearnerChoice, LearnerInputs, LearnerSpec, LearnerState,
     RoundContext, StateError,
 };
 use crate::numeric::compensated::sum;
 use crate::oracle::{Allocation, AllocationError, Options, Oracle};
-use crate::problem::{Bounds, Leftover, Problem, covers};
+use crate::problem::{Bounds, Leftover, Problem, Task, covers};
 
 /// A learner with its oracle and guards.
 #[derive(Debug)]
@@ -27,6 +27,8 @@ pub struct RoundPlanner {
     curves: Vec<Curve>,
     bounds: Vec<Bounds>,
     pub(super) learner: Box<dyn Learner>,
+    /// The completions of the log that the learner started from, of the tasks that have some.
+    seen: Vec<(usize, Completions)>,
     /// Whether the learner receives only the total reward of a round (bandit feedback).
     pub(super) sees_gains: bool,
     /// Whether tasks may complete more than once in a round.
@@ -53,28 +55,34 @@ enum Source {
 }
 
 impl RoundPlanner {
-    /// A planner without observations.
+    /// A planner without observations but those of the log: see [`CampaignOptions::ignore_seen`].
     ///
     /// # Errors
     /// If the learner cannot be built (see [`LearnerSpec::build`]) or the guards are inconsistent.
     pub fn new(problem: &Problem, options: CampaignOptions) -> Result<Self, CampaignError> {
-        let CampaignOptions { learner: choice, horizon, feedback, seed, guards, always_cold } =
-            options;
+        let CampaignOptions { learner: choice, horizon, feedback, seed, guards, .. } = options;
         let feedback = feedback.unwrap_or_else(|| choice.feedback());
-        let learner = choice.build(&LearnerInputs { problem, horizon, feedback, seed })?;
+        let mut learner = choice.build(&LearnerInputs { problem, horizon, feedback, seed })?;
+        let sees_gains = choice.feedback() == Feedback::Bandit;
+        let uses_seen = !(options.ignore_seen || sees_gains || learner.needs_spends());
+        let seen = if uses_seen { completions_seen(problem) } else { Vec::new() };
+        for &(task, completions) in &seen {
+            learner.observe(task, Outcome::of(completions));
+        }
         let tasks = problem.tasks().len();
         let mut planner = Self {
             names: problem.tasks().iter().map(|task| task.name().to_owned()).collect(),
             curves: problem.tasks().iter().map(|task| task.curve().clone()).collect(),
             bounds: problem.tasks().iter().map(|task| task.bounds()).collect(),
-            sees_gains: choice.feedback() == Feedback::Bandit,
+            seen,
+            sees_gains,
             has_counts: problem.has_counts(),
             revises_weights: learner.revises_weights(),
             choice,
             learner,
             oracle: Oracle::new(problem),
             options: Options { leftover: problem.leftover(), ..Options::default() },
-            always_cold,
+            always_cold: options.always_cold,
             cancel: None,
             weights: vec![0.0; tasks],
             own: Allocation::empty(tasks),
@@ -326,7 +334,8 @@ impl RoundPlanner {
     }
 
     /// Replaces all observations by these counts: completions, and the sums of their rewards in
-    /// billionths of the largest one.
+    /// billionths of the largest one. The completions of the log that the planner started from are
+    /// added to them.
     ///
     /// # Errors
     /// If the learner is not [count-based](LearnerSpec::is_count_based), or the counts are invalid.
@@ -341,7 +350,9 @@ impl RoundPlanner {
         if self.sees_gains {
             return Ok(());
         }
-        let counts = Counts::from_parts(completions.to_vec(), reward_sums.to_vec());
+        let mut counts = Counts::from_parts(completions.to_vec(), reward_sums.to_vec());
+        counts.check(self.names.len())?;
+        self.seen.iter().for_each(|&(task, completions)| counts.add_all(task, completions));
         self.learner.load(&LearnerState::Counts(counts))
     }
 
@@ -435,4 +446,12 @@ impl RoundPlanner {
         own.unspent = (budget - own.spend.iter().sum::<f64>()).max(0.0);
         Ok(())
     }
+}
+
+/// The completions that the logs of the tasks have seen.
+fn completions_seen(problem: &Problem) -> Vec<(usize, Completions)> {
+    let reward_max = problem.reward_max();
+    let seen = |task: &Task| task.seen()?.completions(reward_max);
+    let tasks = problem.tasks().iter().enumerate();
+    tasks.filter_map(|(task, definition)| Some((task, seen(definition)?))).collect()
 }

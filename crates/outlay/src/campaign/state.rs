@@ -102,6 +102,8 @@ impl Campaign {
             horizon: state.horizon,
             feedback: Some(state.feedback),
             seed: state.seed,
+            // The saved state has them, if the campaign started from them.
+            ignore_seen: true,
             ..CampaignOptions::default()
         };
         let mut campaign = Self::new(problem, options)?;

@@ -131,6 +131,11 @@ pub enum NumberRange {
         /// The largest volume.
         max: f64,
     },
+    /// From 0 to a number of completions.
+    Completions {
+        /// The largest number of completions.
+        max: u64,
+    },
     /// From 0 to a number of rounds.
     Rounds {
         /// The largest number of rounds.
@@ -154,6 +159,7 @@ impl fmt::Display for NumberRange {
             Self::Reward { max } => write!(formatter, "between 0 and reward_max = {max}"),
             Self::AboveOne => write!(formatter, "above 1 and finite"),
             Self::Volume { max } => write!(formatter, "positive and at most {max:e}"),
+            Self::Completions { max } => write!(formatter, "between 0 and {max}"),
             Self::Rounds { max } => write!(formatter, "between 0 and {max:e} rounds"),
         }
     }

@@ -270,6 +270,14 @@ impl LearnerSpec {
         )
     }
 
+    /// Whether it starts from the completions that the tasks have [`seen`](crate::Task::seen).
+    /// `uniform` learns nothing; `oful` and `grid-ucb` learn from whole rounds, `lattimore` from
+    /// outcomes with their spends, neither of which a log's totals have.
+    #[must_use]
+    pub fn uses_seen(&self) -> bool {
+        self.entry().feedback != Feedback::Bandit && *self != Self::Lattimore
+    }
+
     /// Builds the learner. If the inputs have no horizon, the problem's is used.
     ///
     /// # Errors

@@ -41,7 +41,7 @@ use crate::campaign::{Campaign, CampaignOptions, GuardReport, Guards};
 use crate::feedback::Feedback;
 use crate::learner::LearnerSpec;
 use crate::oracle::Allocation;
-use crate::problem::Problem;
+use crate::problem::{Problem, Seen};
 
 /// The settings of a ledger, beside its problem.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,12 +54,21 @@ pub struct Settings {
     pub seed: u64,
     /// Limits on how the allocation may change from round to round.
     pub guards: Guards,
+    /// Whether the learner starts without the completions that the tasks have `seen`: see
+    /// [`CampaignOptions::ignore_seen`].
+    pub ignore_seen: bool,
 }
 
 /// `kl-ucb-plus` without guards.
 impl Default for Settings {
     fn default() -> Self {
-        Self { learner: LearnerSpec::default(), horizon: None, seed: 1, guards: Guards::default() }
+        Self {
+            learner: LearnerSpec::default(),
+            horizon: None,
+            seed: 1,
+            guards: Guards::default(),
+            ignore_seen: false,
+        }
     }
 }
 
@@ -162,7 +171,7 @@ impl Ledger {
     /// cannot be recorded.
     pub fn new(problem: &Problem, settings: Settings) -> Result<Self, LedgerError> {
         serde_json::to_value(problem).map_err(|error| LedgerError::Problem(error.into()))?;
-        let Settings { learner, horizon, seed, guards } = settings;
+        let Settings { learner, horizon, seed, guards, ignore_seen } = settings;
         let learner = learner.into();
         // Every search starts cold, as in the service: an allocation depends on the record alone.
         let always_cold = true;
@@ -172,6 +181,7 @@ impl Ledger {
             seed,
             guards,
             always_cold,
+            ignore_seen,
             ..CampaignOptions::default()
         };
         let campaign = Campaign::new(problem, options)?;
@@ -194,6 +204,14 @@ impl Ledger {
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// The completions of the log that the learner started from; `None` if the task has none, or
+    /// the learner does not use them.
+    #[must_use]
+    pub fn seen(&self, task: usize) -> Option<Seen> {
+        let is_used = !self.settings.ignore_seen && self.settings.learner.uses_seen();
+        self.problem.tasks().get(task)?.seen().filter(|_| is_used)
     }
 
     /// The number of issued rounds.

@@ -21,6 +21,9 @@ struct Document {
     horizon: Option<u64>,
     seed: u64,
     guards: Guards,
+    /// Absent in documents of earlier versions, whose learners did not start from a log.
+    #[serde(default = "ignores")]
+    ignore_seen: bool,
     rounds: Vec<RoundRecord>,
     tells: Vec<ReportRecord>,
     /// The warm start of the next search, which earlier versions used and wrote.
@@ -74,7 +77,7 @@ impl Ledger {
     /// bit for bit as this one would.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let Settings { learner, horizon, seed, guards } = &self.settings;
+        let Settings { learner, horizon, seed, guards, ignore_seen } = &self.settings;
         let lines = |lines: Vec<String>| {
             if lines.is_empty() { "[]".to_owned() } else { format!("[\n{}\n]", lines.join(",\n")) }
         };
@@ -85,6 +88,7 @@ impl Ledger {
             ("horizon", json(horizon)),
             ("seed", seed.to_string()),
             ("guards", json(guards)),
+            ("ignore_seen", json(ignore_seen)),
             (
                 "rounds",
                 lines(self.rounds.iter().map(|round| json(&self.round_record(round))).collect()),
@@ -157,10 +161,14 @@ impl Document {
         let problem = Problem::from_json(&self.problem.to_string(), &NoFiles)
             .map_err(RecordError::Problem)?;
         let learner = self.learner.parse().map_err(crate::campaign::CampaignError::from)?;
-        let ledger = Ledger::new(
-            &problem,
-            Settings { learner, horizon: self.horizon, seed: self.seed, guards: self.guards },
-        )?;
+        let settings = Settings {
+            learner,
+            horizon: self.horizon,
+            seed: self.seed,
+            guards: self.guards,
+            ignore_seen: self.ignore_seen,
+        };
+        let ledger = Ledger::new(&problem, settings)?;
         let rounds = self
             .rounds
             .iter()
@@ -222,6 +230,10 @@ impl RoundRecord {
             is_cancelled: self.cancelled,
         })
     }
+}
+
+fn ignores() -> bool {
+    true
 }
 
 /// Serialises a value that always has a JSON form.

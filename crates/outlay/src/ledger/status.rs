@@ -4,7 +4,7 @@
 use super::curve_misfit::tail_bound;
 use super::delivery::Delivery;
 use super::{CurveMisfit, IssuedRound, Ledger, LedgerError, ReportedOutcome, Round};
-use crate::problem::{CompletionLaw, Task};
+use crate::problem::{CompletionLaw, Seen, Task};
 
 /// The status of a ledger.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,12 +44,15 @@ pub struct TaskStatus {
     pub delivery: Option<Delivery>,
     /// The total reward of its completions.
     pub gain: f64,
-    /// Mean reward of a completion; absent before the first.
+    /// Mean reward of its completions; absent before the first.
     pub mean: Option<f64>,
+    /// The completions of the log that the learner started from, beside those of the rounds.
+    pub seen: Option<Seen>,
     /// The learner's index of the task, which decides the next allocation. Absent if the learner
     /// has no indices.
     pub index: Option<f64>,
-    /// The exploration bonus: the index minus the mean. Absent without a mean.
+    /// The exploration bonus: the index minus the mean reward of all completions, those of the log
+    /// included. Absent without a completion.
     pub bonus: Option<f64>,
     /// Its spend in the next round with the problem's budget; absent if there is no such round.
     pub next: Option<f64>,
@@ -112,6 +115,14 @@ impl Ledger {
             self.reported(task).filter(is_gain).filter_map(|(_, known)| known.reward).sum::<f64>()
                 + 0.0;
         let mean = (completions > 0).then(|| gain / completions as f64);
+        let seen = self.seen(task);
+        let learned_mean = match seen {
+            None => mean,
+            Some(seen) => {
+                let completions = completions.saturating_add(seen.completions);
+                Seen { completions, reward: gain + seen.reward }.mean()
+            }
+        };
         // Two-sided, and corrected for the number of tasks.
         let volume = definition.volume();
         let probability = 2.0 * tail_bound(&chances, completions, self.completion_law(), volume);
@@ -130,8 +141,9 @@ impl Ledger {
             ),
             gain,
             mean,
+            seen,
             index,
-            bonus: mean.zip(index).map(|(mean, index)| index - mean),
+            bonus: learned_mean.zip(index).map(|(mean, index)| index - mean),
             next,
             misfit: is_misfit.then_some(CurveMisfit { probability }),
         }

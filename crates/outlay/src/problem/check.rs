@@ -12,6 +12,7 @@ use super::{
     TaskSpec, covers,
 };
 use crate::curve::{AMOUNT_RANGE, NumberRange};
+use crate::feedback::Completions;
 use crate::numeric::compensated::sum;
 
 /// The largest volume.
@@ -262,6 +263,10 @@ fn check_log(task: &TaskSpec, path: FieldPath<'_>, reward_max: f64, errors: &mut
     }
     if let Some(Seen { completions, reward }) = task.seen {
         let path = FieldPath::Key(&path, "seen");
+        if completions > Completions::MAX {
+            let expected = NumberRange::Completions { max: Completions::MAX };
+            errors.out_of_range(FieldPath::Key(&path, "completions"), completions as f64, expected);
+        }
         let path = FieldPath::Key(&path, "reward");
         let max = completions as f64 * reward_max;
         // Sums of rewards have rounding errors.

@@ -75,6 +75,7 @@ pub(crate) use shared_tasks::SharedTasks;
 use serde::Serialize;
 
 use crate::curve::Curve;
+use crate::feedback::Completions;
 
 /// An unchecked problem.
 ///
@@ -190,6 +191,24 @@ pub struct Seen {
     pub completions: u64,
     /// The sum of their rewards.
     pub reward: f64,
+}
+
+impl Seen {
+    /// As completions with the sum of their rewards in billionths of the largest one; `None` if
+    /// there is no completion.
+    #[must_use]
+    pub fn completions(&self, reward_max: f64) -> Option<Completions> {
+        let count = self.completions as f64;
+        // Rounding may have taken a sum of largest rewards above their number.
+        let sum = (self.reward / reward_max).min(count);
+        Completions::from_share(self.completions, sum).filter(|seen| seen.count() > 0)
+    }
+
+    /// The mean reward of a completion; `None` if there is none.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        (self.completions > 0).then(|| self.reward / self.completions as f64)
+    }
 }
 
 /// The use of budget that cannot increase the value because every curve is flat from there on.
@@ -374,6 +393,19 @@ impl Problem {
         let tasks =
             self.tasks.iter().zip(curves).map(|(task, curve)| Task { curve, ..task.clone() });
         Self { tasks: tasks.collect(), ..self.clone() }
+    }
+
+    /// The same problem without the totals of its logs, so that learners start from nothing.
+    #[must_use]
+    pub fn without_seen(&self) -> Self {
+        if self.tasks.iter().all(|task| task.seen().is_none()) {
+            return self.clone();
+        }
+        let stripped = |task: &Task| {
+            let extras = task.extras.as_deref().unwrap_or(&TaskExtras::NONE).clone();
+            Task { extras: TaskExtras { seen: None, ..extras }.boxed(), ..task.clone() }
+        };
+        Self { tasks: self.tasks.iter().map(stripped).collect(), ..self.clone() }
     }
 
     /// The tasks' values, if every task has one: `value`, else the mean of its `reward`.

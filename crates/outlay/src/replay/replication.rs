@@ -211,6 +211,8 @@ impl<'a> Run<'a> {
             learner: (*learner).into(),
             horizon: Some(replay.rounds),
             seed,
+            // The problem may have been fitted to the very rows that are replayed.
+            ignore_seen: true,
             ..CampaignOptions::default()
         };
         let campaign = Campaign::new(replay.problem, options);

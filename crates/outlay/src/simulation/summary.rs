@@ -289,10 +289,12 @@ impl About<'_> {
         (0..self.rounds.len()).map(at).collect()
     }
 
-    /// The regret bounds that apply; the theorems assume that outcomes arrive at once.
+    /// The regret bounds that apply; the theorems assume that outcomes arrive at once and that the
+    /// learner starts from nothing.
     fn bounds(&self, learner: &LearnerChoice) -> Vec<BoundCurve> {
         let tasks = self.problem.tasks().len();
-        if self.problem.environment().delay.is_some() {
+        let starts_from_log = self.problem.tasks().iter().any(|task| task.seen().is_some());
+        if self.problem.environment().delay.is_some() || starts_from_log {
             return Vec::new();
         }
         let varies = self.problem.environment().budget.is_some();

@@ -15,7 +15,7 @@ use crate::input;
 use crate::input::problem_source::ProblemSource;
 use outlay::text::{nearest, whole_number_in};
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "problem",
     "problems",
     "learner",
@@ -24,6 +24,7 @@ const KEYS: [&str; 10] = [
     "replications",
     "seed",
     "feedback",
+    "ignore_seen",
     "out",
     "grid",
 ];
@@ -38,6 +39,7 @@ pub(crate) struct ExperimentFile {
     pub(crate) replications: Option<u64>,
     pub(crate) seed: Option<u64>,
     pub(crate) feedback: Option<Feedback>,
+    pub(crate) ignore_seen: Option<bool>,
     pub(crate) out: Option<PathBuf>,
     pub(crate) grid: Option<Grid>,
 }
@@ -71,6 +73,7 @@ impl ExperimentFile {
             feedback: fields
                 .text("feedback")
                 .and_then(|text| fields.keep("feedback", feedback(&text))),
+            ignore_seen: fields.flag("ignore_seen"),
             out: fields.text("out").map(|out| folder.join(out)),
             grid: fields.grid(),
         };
@@ -123,6 +126,12 @@ impl Fields<'_> {
             Value::String(text) => Some(text.clone()),
             other => self.keep(key, Err(format!("must be a string, not {}", kind(other)))),
         }
+    }
+
+    fn flag(&mut self, key: &str) -> Option<bool> {
+        let value = self.table.get(key)?;
+        let wanted = || format!("must be true or false, not {}", kind(value));
+        self.keep(key, value.as_bool().ok_or_else(wanted))
     }
 
     fn whole(&mut self, key: &str, range: RangeInclusive<u64>) -> Option<u64> {
@@ -229,13 +238,14 @@ mod tests {
     #[test]
     fn a_file_is_equivalent_to_the_same_flags() {
         let text = "problems = ['power', 'm-set:plays=2']\nlearners = ['algorithm-1', 'epsilon-greedy:epsilon=0.1']\nhorizon = 100\n\
-            replications = 3\nseed = 0\nfeedback = 'full'\nout = 'runs/x'\n[grid]\nparameter = 'tasks'\nvalues = [2, 5.0]\n";
+            replications = 3\nseed = 0\nfeedback = 'full'\nignore_seen = true\nout = 'runs/x'\n[grid]\nparameter = 'tasks'\nvalues = [2, 5.0]\n";
         let file = ExperimentFile::parse(text, Path::new("folder")).unwrap();
         assert_eq!(
             file.problems.unwrap().iter().map(ProblemSource::name).collect::<Vec<_>>(),
             ["power", "m-set:plays=2"]
         );
         assert_eq!(file.learners.unwrap().len(), 2);
+        assert_eq!(file.ignore_seen, Some(true));
         assert_eq!((file.horizon, file.replications, file.seed), (Some(100), Some(3), Some(0)));
         assert_eq!(
             (file.feedback, file.out),
@@ -247,7 +257,7 @@ mod tests {
     #[test]
     fn every_error_names_its_key() {
         let text = "horizn = 3\nproblems = ['power', 7]\nlearners = ['kl-ucb-plsu', 'algorithm-1', 'algorithm-1']\nreplications = 0\nseed = 'one'\n\
-            feedback = 'much'\ngrid = { parameter = 3, value = [1] }\n";
+            feedback = 'much'\nignore_seen = 1\ngrid = { parameter = 3, value = [1] }\n";
         let expected = [
             "horizn: unknown key; did you mean horizon?",
             "problems[1]: must be a string, not 7",
@@ -255,6 +265,7 @@ mod tests {
             "replications: must be a whole number of at least 1 and at most 1000000, not 0",
             "seed: must be a whole number of at least 0, not the string \"one\"",
             "feedback: must be censored, full or bandit, not \"much\"",
+            "ignore_seen: must be true or false, not 1",
             "grid.value: unknown key; did you mean values?",
             "grid.values: is missing",
             "grid.parameter: must be a string, not 3",

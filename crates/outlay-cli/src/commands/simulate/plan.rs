@@ -86,7 +86,12 @@ fn case(
     point: Option<(&str, f64)>,
 ) -> Result<Case, Failure> {
     let is_horizon = point.is_some_and(|(parameter, _)| parameter == Grid::HORIZON);
-    let source = base.source(point.filter(|_| !is_horizon))?;
+    let source = match base.source(point.filter(|_| !is_horizon))? {
+        Source::Problem(problem) if request.ignore_seen => {
+            Source::Problem(Arc::new(problem.without_seen()))
+        }
+        source => source,
+    };
     let own_horizon = match &source {
         Source::Problem(problem) => problem.horizon(),
         Source::Instance(_) => None,
@@ -172,6 +177,10 @@ fn command(request: &Request) -> String {
     if let Some(feedback) = request.feedback {
         flag("feedback", feedback.to_string());
     }
+    if request.ignore_seen {
+        words.push("--ignore-seen".to_owned());
+    }
+    let mut flag = |name: &str, value: String| words.extend([format!("--{name}"), value]);
     if let Some(grid) = &request.grid {
         let values: Vec<String> = grid.values.iter().map(ToString::to_string).collect();
         flag("grid", format!("{}={}", grid.parameter, values.join(",")));

@@ -28,6 +28,7 @@ pub(crate) struct Request {
     pub(crate) replications: u64,
     pub(crate) seed: u64,
     pub(crate) feedback: Option<Feedback>,
+    pub(crate) ignore_seen: bool,
     pub(crate) grid: Option<Grid>,
     pub(crate) out: Option<PathBuf>,
 }
@@ -76,6 +77,7 @@ impl Request {
                 .unwrap_or(DEFAULT_REPLICATIONS),
             seed: arguments.seed.or(file.seed).unwrap_or(DEFAULT_SEED),
             feedback: arguments.feedback.map(Feedback::from).or(file.feedback),
+            ignore_seen: arguments.ignore_seen || file.ignore_seen.unwrap_or(false),
             grid,
             out: arguments.out.clone().or(file.out),
         })

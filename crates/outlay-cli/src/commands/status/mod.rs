@@ -73,6 +73,9 @@ struct Row<'a> {
     proposed_max: Option<f64>,
     gain: f64,
     mean: Option<f64>,
+    /// Completions of the log that the learner started from, and their mean reward.
+    seen_completions: Option<u64>,
+    seen_mean: Option<f64>,
     bonus: Option<f64>,
     next: Option<f64>,
     /// Probability of a deviation this large if the curve is correct; null if it is not suspicious.
@@ -112,6 +115,8 @@ fn rows<'a>(ledger: &'a Ledger, standing: &LedgerStatus) -> Vec<Row<'a>> {
             proposed_max: standing.delivery.and_then(|delivery| delivery.proposed_max),
             gain: standing.gain,
             mean: standing.mean,
+            seen_completions: standing.seen.map(|seen| seen.completions),
+            seen_mean: standing.seen.and_then(|seen| seen.mean()),
             bonus: standing.bonus,
             next: standing.next,
             doubt: standing.misfit.map(|doubt| doubt.probability),
@@ -123,7 +128,8 @@ fn table(ledger: &Ledger, standing: &LedgerStatus) -> String {
     use Align::{Left, Right};
     let budget = ledger.problem().budget();
     let precision = Precision::of_budget(budget);
-    let mut table = Table::new(&[
+    let has_seen = standing.tasks.iter().any(|task| task.seen.is_some());
+    let mut columns = vec![
         ("task", Left),
         ("spend", Right),
         ("share", Right),
@@ -134,11 +140,15 @@ fn table(ledger: &Ledger, standing: &LedgerStatus) -> String {
         ("mean", Right),
         ("bonus", Right),
         ("next", Right),
-    ]);
+    ];
+    if has_seen {
+        columns.splice(8..8, [("in log", Right), ("log mean", Right)]);
+    }
+    let mut table = Table::new(&columns);
     let (shown, hidden) = most_important(standing.tasks.len(), |task| standing.tasks[task].spend);
     for &position in &shown {
         let (task, name) = (&standing.tasks[position], ledger.problem().tasks()[position].name());
-        table.row(vec![
+        let mut row = vec![
             if task.misfit.is_some() { format!("{name} (!)") } else { name.to_owned() },
             precision.amount(task.spend),
             task.share.map(percent).unwrap_or_default(),
@@ -149,10 +159,16 @@ fn table(ledger: &Ledger, standing: &LedgerStatus) -> String {
             task.mean.map(figure).unwrap_or_default(),
             task.bonus.map(figure).unwrap_or_default(),
             task.next.map(|next| precision.amount(next)).unwrap_or_default(),
-        ]);
+        ];
+        if has_seen {
+            let count = task.seen.map(|seen| seen.completions.to_string());
+            let mean = task.seen.and_then(|seen| seen.mean()).map(figure);
+            row.splice(8..8, [count.unwrap_or_default(), mean.unwrap_or_default()]);
+        }
+        table.row(row);
     }
     let sum = |of: fn(&TaskStatus) -> f64| standing.tasks.iter().map(of).sum::<f64>();
-    table.totals(vec![
+    let mut totals = vec![
         "total".to_owned(),
         precision.amount(standing.spend),
         String::new(),
@@ -169,7 +185,12 @@ fn table(ledger: &Ledger, standing: &LedgerStatus) -> String {
             .sum::<Option<f64>>()
             .map(|next| precision.amount(next))
             .unwrap_or_default(),
-    ]);
+    ];
+    if has_seen {
+        let seen = sum(|task| task.seen.map_or(0.0, |seen| seen.completions as f64));
+        totals.splice(8..8, [format!("{seen}"), String::new()]);
+    }
+    table.totals(totals);
     table.render() + &hidden_line(hidden, "with smaller spends")
 }
 

@@ -39,6 +39,7 @@ pub(super) fn page<'a>(
             mean: task.mean,
             bonus: task.bonus,
             completions: task.completions,
+            seen: task.seen.map(|seen| (seen.completions, seen.mean())),
             expected_completions: task.expected,
             delivered: task.delivery.and_then(|delivery| delivery.share()),
         });
