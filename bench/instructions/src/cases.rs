@@ -110,7 +110,7 @@ fn thousand_rounds(instance: &str, learner: &str) {
 }
 
 fn decide_and_learn(learner: &mut dyn Learner, round: u64, weights: &mut [f64]) {
-    learner.decide(&RoundContext { round, budget: 1.0, available: None }, weights);
+    learner.decide(&RoundContext { round, budget: 1.0, ..RoundContext::default() }, weights);
     let reward = if round.is_multiple_of(3) { Reward::MAX } else { Reward::ZERO };
     let task = round as usize % weights.len();
     learner.observe_completed(&[

@@ -90,6 +90,7 @@ async fn play_beside_the_library(learner: &str, guards: Option<Guards>, restarts
             seed: 7,
             guards: guards.unwrap_or_default(),
             always_cold: true,
+            ..CampaignOptions::default()
         },
     )
     .unwrap();

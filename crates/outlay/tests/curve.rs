@@ -265,3 +265,39 @@ fn diminishing_returns_hold_exactly_as_in_the_paper() {
         assert_eq!(holds(curve), strong && scale_reaches, "{name}");
     }
 }
+
+/// `scaled(s)` is F(x / s) for every family. Jumps are compared at spends that rounding cannot move
+/// across them.
+#[test]
+fn scaled_curves_are_those_of_the_scaled_spend() {
+    for (name, curve) in every_curve() {
+        assert_eq!(curve.scaled(1.0).unwrap(), curve, "{name}");
+        for scale in [0.5, 2.0, 1.3, 0.007, 168.0, 1e6, 1e-6] {
+            let scaled = curve.scaled(scale).unwrap();
+            let is_power_of_two = scale == 0.5 || scale == 2.0;
+            for spend in spends().filter(|spend| *spend < 1e250) {
+                let spend = spend + 1e-7;
+                let (found, expected) = (scaled.success(spend * scale), curve.success(spend));
+                let error = if is_power_of_two { 0.0 } else { 1e-12 };
+                let distance = (found - expected).abs();
+                assert!(distance <= error, "{name} × {scale} at {spend}: {found} {expected}");
+            }
+            assert_eq!(scaled.shape(), curve.scaled(scale).unwrap().shape(), "{name}");
+            assert_eq!((scaled.floor(), scaled.ceiling()), (curve.floor(), curve.ceiling()));
+        }
+        for scale in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(curve.scaled(scale).is_err(), "{name} × {scale}");
+        }
+    }
+}
+
+/// A declared Lipschitz constant shrinks as the curve is stretched, and rounding joins steps.
+#[test]
+fn scaled_curves_keep_their_declarations() {
+    let slope = Curve::custom(Arc::new(|x: f64| (2.0 * x).min(1.0)), DeclaredShape::Lipschitz(2.0));
+    let scaled = slope.unwrap().scaled(4.0).unwrap();
+    assert!(format!("{:?}", scaled.family()).contains("Lipschitz(0.5)"), "{scaled:?}");
+    let near = Curve::steps(vec![1.0, 1.0 + f64::EPSILON], vec![0.2, 0.5]).unwrap();
+    assert_eq!(near.scaled(0.9).unwrap().success(0.91), 0.5);
+    assert!(Curve::exponential(1e99).unwrap().scaled(100.0).is_err());
+}

@@ -557,7 +557,7 @@ fn a_key_returns_the_same_round() {
     let other = RoundRequest { budget: Some(7.0), ..request("monday") };
     assert_eq!(
         ledger.issue(&other).unwrap_err().to_string(),
-        "key monday: round 1 was issued for it with another budget or other tasks; use another \
+        "key monday: round 1 was issued for it with another budget, other tasks, or other scales or volumes; use another \
          key, or cancel the round"
     );
     for key in ["", " ", "a\nb", &"x".repeat(201)] {

@@ -17,6 +17,7 @@ mod oracle;
 mod plan;
 mod problem;
 mod replay;
+mod scale;
 mod seen;
 mod simulation;
 mod support;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::number::{non_negative, positive};
+use super::number::{non_negative, positive, task_number};
 use crate::output::Format;
 
 #[derive(Debug, Args)]
@@ -20,6 +20,15 @@ pub(crate) struct NextArgs {
     /// Task that is unavailable in this round; may be repeated
     #[arg(long, value_name = "TASK")]
     pub(crate) without: Vec<String>,
+
+    /// Scale of a task's curve in this round, such as search=1.3: success at spend x is that of the
+    /// usual curve at x/1.3; may be repeated
+    #[arg(long, value_name = "TASK=SCALE", value_parser = task_number)]
+    pub(crate) scale: Vec<(String, f64)>,
+
+    /// Volume of a task in this round, such as search=40; may be repeated
+    #[arg(long, value_name = "TASK=VOLUME", value_parser = task_number)]
+    pub(crate) volume: Vec<(String, f64)>,
 
     /// Key of the round, such as the date: a repeated command with the same key prints the same
     /// round instead of planning another one

@@ -27,3 +27,12 @@ pub(super) fn number(
         Err(_) => Err("not a number".to_owned()),
     }
 }
+
+/// Parses `TASK=NUMBER`; the number is positive. A task's name may contain `=`.
+pub(super) fn task_number(text: &str) -> Result<(String, f64), String> {
+    let (task, number) = text.rsplit_once('=').ok_or("must be TASK=NUMBER")?;
+    if task.trim().is_empty() {
+        return Err("must be TASK=NUMBER".to_owned());
+    }
+    Ok((task.trim().to_owned(), positive(number)?))
+}

@@ -1,5 +1,6 @@
 //! An issued round as `outlay next` and `outlay show` print it.
 
+use outlay::Task;
 use outlay::campaign::GuardReport;
 use outlay::ledger::{IssuedRound, Ledger};
 use serde::Serialize;
@@ -26,6 +27,11 @@ struct Record<'a> {
 struct TaskRecord<'a> {
     task: &'a str,
     spend: f64,
+    /// Of the round, if it has scales or volumes of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scale: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    volume: Option<f64>,
 }
 
 /// Costs in rewards per round.
@@ -91,16 +97,25 @@ impl<'a> RoundView<'a> {
 
     /// The available tasks with their spends.
     fn tasks(&self) -> impl Iterator<Item = TaskRecord<'_>> {
-        let tasks = self
-            .ledger
-            .problem()
-            .tasks()
-            .iter()
-            .zip(&self.round.allocation.spend)
-            .zip(&self.round.available);
-        tasks
-            .filter(|(_, there)| **there)
-            .map(|((task, spend), _)| TaskRecord { task: task.name(), spend: *spend })
+        let tasks =
+            self.ledger.problem().tasks().iter().zip(&self.round.allocation.spend).enumerate();
+        let record = |(position, (task, spend)): (usize, (&'a Task, &f64))| TaskRecord {
+            task: task.name(),
+            spend: *spend,
+            scale: self.scale(position),
+            volume: self.volume(position),
+        };
+        tasks.filter(|(position, _)| self.round.available[*position]).map(record)
+    }
+
+    /// The scale of a task, if the round has any.
+    fn scale(&self, task: usize) -> Option<f64> {
+        self.round.scale.as_ref().map(|scale| scale[task])
+    }
+
+    /// The volume of a task, if the round has its own.
+    fn volume(&self, task: usize) -> Option<f64> {
+        self.round.volume.as_ref().map(|volume| volume[task])
     }
 
     fn record(&self) -> Record<'_> {
@@ -128,7 +143,7 @@ impl<'a> RoundView<'a> {
 
     fn form(&self) -> impl Iterator<Item = FormRow<'_>> {
         let round = self.round.round;
-        self.tasks().map(move |TaskRecord { task, spend }| FormRow {
+        self.tasks().map(move |TaskRecord { task, spend, .. }| FormRow {
             round,
             task,
             spend,
@@ -153,27 +168,26 @@ impl<'a> RoundView<'a> {
         let before = |task: usize| self.before.as_ref().map(|before| before[task]);
         let amounts = spend.iter().copied().chain(self.before.iter().flatten().copied());
         let precision = Precision::of_amounts(self.round.budget, amounts);
-        let mut table = Table::new(&[
+        let mut columns = vec![
             ("task", Left),
             ("before", Right),
             ("spend", Right),
             ("change", Right),
             ("share", Right),
-        ]);
+        ];
+        columns.extend(self.round.scale.as_ref().map(|_| ("scale", Right)));
+        columns.extend(self.round.volume.as_ref().map(|_| ("volume", Right)));
+        let mut table = Table::new(&columns);
         let (shown, hidden) = most_important(spend.len(), |task| spend[task]);
         for &task in &shown {
             let name = self.ledger.problem().tasks()[task].name().to_owned();
             if !self.round.available[task] {
-                table.row(vec![
-                    name,
-                    String::new(),
-                    "unavailable".to_owned(),
-                    String::new(),
-                    String::new(),
-                ]);
+                let mut row = vec![String::new(); columns.len()];
+                (row[0], row[2]) = (name, "unavailable".to_owned());
+                table.row(row);
                 continue;
             }
-            table.row(vec![
+            let mut row = vec![
                 name,
                 before(task).map(|before| precision.amount(before)).unwrap_or_default(),
                 precision.amount(spend[task]),
@@ -185,7 +199,10 @@ impl<'a> RoundView<'a> {
                 } else {
                     0.0
                 }),
-            ]);
+            ];
+            row.extend(self.scale(task).map(plain));
+            row.extend(self.volume(task).map(plain));
+            table.row(row);
         }
         let total: f64 = spend.iter().sum();
         let unspent = (self.round.budget - total).max(0.0);

@@ -463,7 +463,7 @@ fn a_round_can_be_repeated_shown_and_cancelled() {
         (
             "next STATE --key 2026-11-17 --budget 7",
             "",
-            "key 2026-11-17: round 3 was issued for it with another budget or other tasks; use \
+            "key 2026-11-17: round 3 was issued for it with another budget, other tasks, or other scales or volumes; use \
              another key, or cancel the round",
         ),
     ] {

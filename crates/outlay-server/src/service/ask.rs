@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use outlay::AllocationError;
-use outlay::campaign::{CampaignError, RoundPlanner};
+use outlay::campaign::{CampaignError, RoundConditions, RoundPlanner};
 
 use super::campaign_cache::{CachedCampaign, State};
 use super::preview::failed;
@@ -31,6 +31,12 @@ struct AskRequest {
     count: u32,
     budget: f64,
     available: Option<Vec<bool>>,
+}
+
+impl AskRequest {
+    fn conditions(&self) -> RoundConditions<'_> {
+        RoundConditions::new(self.budget, self.available.as_deref())
+    }
 }
 
 impl CampaignService {
@@ -312,9 +318,9 @@ impl CampaignService {
             (rounds, state.standing.version, state.take_unseen())
         };
         let begun = Instant::now();
-        let decided = lesson.teach(planner).and_then(|()| {
-            planner.decide(rounds.start, request.budget, request.available.as_deref()).map(|_| ())
-        });
+        let decided = lesson
+            .teach(planner)
+            .and_then(|()| planner.decide(rounds.start, &request.conditions()).map(|_| ()));
         cached.solve_time.set(begun.elapsed());
         if let Err(error) = decided {
             cached.state().give_back(rounds, self.store().is_shared());
@@ -355,9 +361,7 @@ impl CampaignService {
     ) -> Result<(), ApiError> {
         self.check_status(cached, state, request, now)?;
         let next = state.next_round();
-        planner
-            .check(next, request.budget, request.available.as_deref())
-            .map_err(|error| bad_round(&error))
+        planner.check(next, &request.conditions()).map_err(|error| bad_round(&error))
     }
 
     fn check_status(

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use outlay::Allocation;
-use outlay::campaign::{CampaignError, RoundPlanner};
+use outlay::campaign::{CampaignError, RoundConditions, RoundPlanner};
 use outlay::feedback::{Outcome as Observed, Reward};
 
 use super::open_rounds::OpenRounds;
@@ -643,12 +643,8 @@ fn replay(
 
 /// Replays a round.
 fn replay_round(planner: &mut RoundPlanner, row: &SplitRow) -> Result<(), CampaignError> {
-    planner.replay_round(
-        row.rounds.start,
-        row.split.budget,
-        row.split.available.as_deref(),
-        &row.split.spend,
-    )
+    let conditions = RoundConditions::new(row.split.budget, row.split.available.as_deref());
+    planner.replay_round(row.rounds.start, &conditions, &row.split.spend)
 }
 
 fn each_event(

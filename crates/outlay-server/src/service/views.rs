@@ -1,6 +1,6 @@
 //! Stored data as the API shows it.
 
-use outlay::campaign::{CampaignError, GuardReport, RoundPlanner};
+use outlay::campaign::{CampaignError, GuardReport, RoundConditions, RoundPlanner};
 use outlay::feedback::Reward;
 
 use super::campaign_cache::{CachedCampaign, State};
@@ -83,7 +83,8 @@ pub(super) fn campaign(
 ) -> Result<CampaignState, CampaignError> {
     let spec = &cached.spec;
     let Snapshot { tag, status, created_at, standing, .. } = snapshot;
-    let next = planner.preview(tag.next_round, spec.problem.budget(), None)?;
+    let next =
+        planner.preview(tag.next_round, &RoundConditions::new(spec.problem.budget(), None))?;
     let (spend, success) = (next.spend.clone(), next.success.clone());
     let index = (!spec.learner.chooses_allocation()).then(|| planner.weights());
     let most = spec.problem.reward_max();

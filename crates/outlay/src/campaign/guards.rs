@@ -139,6 +139,8 @@ pub(super) struct SavedGuardState {
 /// The inputs of a guarded round.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round<'a> {
+    /// The problem of a round with curves of its own; `None`: that of the campaign.
+    pub(super) problem: Option<&'a Problem>,
     pub(super) weights: &'a [f64],
     pub(super) budget: f64,
     pub(super) available: Option<&'a [bool]>,
@@ -250,7 +252,7 @@ impl GuardState {
         let mut gave_way = self.relax_to_budget(&mut bounds, round);
         let mut is_kept = vec![false; base.len()];
         loop {
-            let problem = self.problem.with_bounds(&bounds);
+            let problem = round.problem.unwrap_or(&self.problem).with_bounds(&bounds);
             let mut oracle = Oracle::new(&problem);
             oracle.set_cancel(round.cancel.cloned());
             let allocation = oracle.allocate(round.weights, round.budget, round.options)?.clone();

@@ -19,6 +19,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod conditions;
 mod guards;
 mod open_rounds;
 mod replay_round;
@@ -26,6 +27,7 @@ mod round_planner;
 mod spends;
 mod state;
 
+pub use conditions::RoundConditions;
 pub use guards::{GuardError, GuardReport, Guards};
 pub use round_planner::RoundPlanner;
 pub use state::CampaignState;
@@ -33,7 +35,7 @@ pub use state::CampaignState;
 use crate::feedback::{Completion, Feedback, Outcome, Reward};
 use crate::learner::{LearnerChoice, LearnerError, LearnerState, PlayedRound, StateError};
 use crate::oracle::{Allocation, AllocationError};
-use crate::problem::Problem;
+use crate::problem::{Problem, RoundCurvesError};
 use open_rounds::OpenRounds;
 
 /// The largest number of open rounds.
@@ -160,6 +162,20 @@ pub enum CampaignError {
         /// The budget of the round.
         budget: f64,
     },
+    /// The scales or volumes of a round are invalid.
+    #[error(transparent)]
+    Curves(#[from] RoundCurvesError),
+    /// The learner needs curves that do not change.
+    #[error(
+        "{what}: {learner} cannot use curves that change from round to round; leave `{what}` out, \
+         or choose another learner"
+    )]
+    FixedCurves {
+        /// `scale` or `volume`.
+        what: &'static str,
+        /// The learner.
+        learner: String,
+    },
     /// Too many rounds are open.
     #[error(
         "{MAX_OPEN_ROUNDS} rounds are open: report some of their outcomes before asking for more"
@@ -255,21 +271,34 @@ impl Campaign {
         self.planner.weights()
     }
 
-    /// Issues the next round. `available` marks the available tasks; `None` means all.
+    /// Issues the next round with the curves of the problem. `available` marks the available tasks;
+    /// `None` means all.
     ///
     /// # Errors
-    /// If the budget does not cover the lower bounds, or too many rounds are open. No round is
-    /// issued then.
+    /// As [`Campaign::issue`].
+    #[inline]
     pub fn allocate(
         &mut self,
         budget: f64,
         available: Option<&[bool]>,
     ) -> Result<IssuedRound<'_>, CampaignError> {
+        self.issue(&RoundConditions::new(budget, available))
+    }
+
+    /// Issues the next round.
+    ///
+    /// # Errors
+    /// If the budget does not cover the lower bounds, a scale or volume is invalid, the learner
+    /// cannot use it, or too many rounds are open. No round is issued then.
+    pub fn issue(
+        &mut self,
+        conditions: &RoundConditions<'_>,
+    ) -> Result<IssuedRound<'_>, CampaignError> {
         self.check_room()?;
         let round = self.round + 1;
-        self.planner.check(round, budget, available)?;
-        let allocation = self.planner.decide(round, budget, available)?;
-        self.open.open(round, available, allocation);
+        self.planner.check(round, conditions)?;
+        let allocation = self.planner.decide(round, conditions)?;
+        self.open.open(round, conditions.available, allocation);
         self.round = round;
         Ok(IssuedRound {
             round,

@@ -1,6 +1,6 @@
 //! Replay of issued rounds: a campaign is rebuilt from a record of its rounds and outcomes.
 
-use super::{Campaign, CampaignError};
+use super::{Campaign, CampaignError, RoundConditions};
 
 impl Campaign {
     /// Replays a round that was issued with this allocation and these success probabilities,
@@ -10,8 +10,7 @@ impl Campaign {
     /// If the number of entries differs from the number of tasks. Nothing changes then.
     pub fn replay_round(
         &mut self,
-        budget: f64,
-        available: Option<&[bool]>,
+        conditions: &RoundConditions<'_>,
         spend: &[f64],
         success: &[f64],
     ) -> Result<u64, CampaignError> {
@@ -25,12 +24,12 @@ impl Campaign {
             });
         }
         let round = self.round + 1;
-        self.planner.replay_round(round, budget, available, spend)?;
+        self.planner.replay_round(round, conditions, spend)?;
         let own = &mut self.planner.own;
-        own.budget = budget;
+        own.budget = conditions.budget;
         own.spend.copy_from_slice(spend);
         own.success.copy_from_slice(success);
-        self.open.open(round, available, own);
+        self.open.open(round, conditions.available, own);
         self.round = round;
         Ok(round)
     }
@@ -42,11 +41,10 @@ impl Campaign {
     /// If the budget or the number of available tasks is invalid. Nothing changes then.
     pub fn replay_cancelled(
         &mut self,
-        budget: f64,
-        available: Option<&[bool]>,
+        conditions: &RoundConditions<'_>,
     ) -> Result<u64, CampaignError> {
         let round = self.round + 1;
-        self.planner.replay_cancelled(round, budget, available)?;
+        self.planner.replay_cancelled(round, conditions)?;
         self.round = round;
         Ok(round)
     }

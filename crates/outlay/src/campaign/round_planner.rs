@@ -8,24 +8,21 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::guards::{self, GuardReport, GuardState, Guards};
-use super::{CampaignError, CampaignOptions, GuardError};
-use crate::curve::Curve;
+use super::{CampaignError, CampaignOptions, GuardError, RoundConditions};
 use crate::feedback::{Completions, Feedback, Outcome};
 use crate::learner::{
-    Counts, Decision, Learner, LearnerChoice, LearnerInputs, LearnerSpec, LearnerState,
-    RoundContext, StateError,
+    Counts, Decision, Learner, LearnerChoice, LearnerInputs, LearnerSpec, LearnerState, StateError,
 };
 use crate::numeric::compensated::sum;
 use crate::oracle::{Allocation, AllocationError, Options, Oracle};
-use crate::problem::{Bounds, Leftover, Problem, Task, covers};
+use crate::problem::{Leftover, Problem, Task, covers};
 
 /// A learner with its oracle and guards.
 #[derive(Debug)]
 pub struct RoundPlanner {
     pub(super) choice: LearnerChoice,
     pub(super) names: Vec<String>,
-    curves: Vec<Curve>,
-    bounds: Vec<Bounds>,
+    problem: Problem,
     pub(super) learner: Box<dyn Learner>,
     /// The completions of the log that the learner started from, of the tasks that have some.
     seen: Vec<(usize, Completions)>,
@@ -35,6 +32,8 @@ pub struct RoundPlanner {
     has_counts: bool,
     revises_weights: bool,
     pub(super) oracle: Oracle,
+    /// The oracle of the last round that had curves of its own.
+    round_oracle: Option<Box<Oracle>>,
     options: Options,
     always_cold: bool,
     cancel: Option<Arc<AtomicBool>>,
@@ -50,6 +49,7 @@ pub struct RoundPlanner {
 #[derive(Debug, Clone, Copy)]
 enum Source {
     Oracle,
+    RoundOracle,
     Guards,
     Learner,
 }
@@ -72,8 +72,7 @@ impl RoundPlanner {
         let tasks = problem.tasks().len();
         let mut planner = Self {
             names: problem.tasks().iter().map(|task| task.name().to_owned()).collect(),
-            curves: problem.tasks().iter().map(|task| task.curve().clone()).collect(),
-            bounds: problem.tasks().iter().map(|task| task.bounds()).collect(),
+            problem: problem.clone(),
             seen,
             sees_gains,
             has_counts: problem.has_counts(),
@@ -81,6 +80,7 @@ impl RoundPlanner {
             choice,
             learner,
             oracle: Oracle::new(problem),
+            round_oracle: None,
             options: Options { leftover: problem.leftover(), ..Options::default() },
             always_cold: options.always_cold,
             cancel: None,
@@ -148,30 +148,49 @@ impl RoundPlanner {
     /// The last allocation.
     #[must_use]
     pub fn last(&self) -> &Allocation {
-        match (self.source, &self.guard_state) {
-            (Source::Oracle, _) => self.oracle.last(),
-            (Source::Guards, Some(state)) => &state.answer,
-            (Source::Guards | Source::Learner, _) => &self.own,
+        let of_guards = || self.guard_state.as_ref().map(|state| &state.answer);
+        let of_round = || self.round_oracle.as_ref().map(|oracle| oracle.last());
+        match self.source {
+            Source::Oracle => self.oracle.last(),
+            Source::RoundOracle => of_round().unwrap_or(&self.own),
+            Source::Guards => of_guards().unwrap_or(&self.own),
+            Source::Learner => &self.own,
         }
     }
 
-    /// Checks that a round with this budget and these tasks can be decided. Built-in learners then
-    /// decide it without an error.
+    /// Checks that a round with these conditions can be decided. Built-in learners then decide it
+    /// without an error.
     ///
     /// # Errors
-    /// If there is not one entry per task, a task with a positive lower bound is unavailable, or
-    /// the budget does not cover the lower bounds.
+    /// If there is not one entry per task, a task with a positive lower bound is unavailable, the
+    /// budget does not cover the lower bounds, a scale or volume is invalid, or the learner cannot
+    /// use it.
     #[inline]
-    pub fn check(
-        &self,
-        round: u64,
-        budget: f64,
-        available: Option<&[bool]>,
-    ) -> Result<(), CampaignError> {
-        if let Some(available) = available {
+    pub fn check(&self, round: u64, conditions: &RoundConditions<'_>) -> Result<(), CampaignError> {
+        if let Some(available) = conditions.available {
             self.check_tasks(round, available)?;
         }
-        Ok(self.oracle.check_budget(budget)?)
+        if conditions.scale.is_some() || conditions.volume.is_some() {
+            self.check_curves(conditions)?;
+        }
+        Ok(self.oracle.check_budget(conditions.budget)?)
+    }
+
+    fn check_curves(&self, conditions: &RoundConditions<'_>) -> Result<(), CampaignError> {
+        let RoundConditions { scale, volume, .. } = *conditions;
+        self.problem.check_round(scale, volume)?;
+        let has_scale = scale.is_some_and(|scale| scale.iter().any(|scale| *scale != 1.0));
+        let refused = |learner: &LearnerSpec| {
+            let refuses_scale = has_scale && !learner.allows_scale();
+            let refuses_volume = volume.is_some() && !learner.allows_volume();
+            refuses_scale.then_some("scale").or(refuses_volume.then_some("volume"))
+        };
+        match self.choice.built_in().and_then(refused) {
+            None => Ok(()),
+            Some(what) => {
+                Err(CampaignError::FixedCurves { what, learner: self.choice.to_string() })
+            }
+        }
     }
 
     fn check_tasks(&self, round: u64, available: &[bool]) -> Result<(), CampaignError> {
@@ -185,50 +204,77 @@ impl RoundPlanner {
         }
         match available
             .iter()
-            .zip(&self.bounds)
-            .position(|(there, bounds)| !there && bounds.min > 0.0)
+            .zip(self.problem.tasks())
+            .position(|(there, task)| !there && task.bounds().min > 0.0)
         {
             None => Ok(()),
             Some(task) => Err(CampaignError::Needed {
                 task: self.names[task].clone(),
                 round,
-                min: self.bounds[task].min,
+                min: self.problem.tasks()[task].bounds().min,
             }),
         }
     }
 
-    /// The allocation of a round that was [checked](Self::check). `available` marks the available
-    /// tasks; `None` means all. If the learner chooses the allocation itself, `value`,
-    /// `upper_bound` and `price` are zero.
+    /// The allocation of a round that was [checked](Self::check). If the learner chooses the
+    /// allocation itself, `value`, `upper_bound` and `price` are zero.
     ///
     /// # Errors
-    /// If the budget does not cover the lower bounds.
+    /// If the budget does not cover the lower bounds, or a scale or volume is invalid.
     #[inline]
     pub fn decide(
         &mut self,
         round: u64,
-        budget: f64,
-        available: Option<&[bool]>,
+        conditions: &RoundConditions<'_>,
+    ) -> Result<&Allocation, CampaignError> {
+        if conditions.has_own_curves() {
+            return self.decide_with_own_curves(round, conditions);
+        }
+        self.decide_for(round, conditions, None)
+    }
+
+    /// Not inlined, so that rounds with the curves of the problem stay fast.
+    #[cold]
+    fn decide_with_own_curves(
+        &mut self,
+        round: u64,
+        conditions: &RoundConditions<'_>,
+    ) -> Result<&Allocation, CampaignError> {
+        let problem = self.problem.in_round(conditions.scale, conditions.volume)?;
+        self.decide_for(round, conditions, Some(&problem))
+    }
+
+    /// Decides a round. `problem` is that of a round with curves of its own.
+    #[inline]
+    fn decide_for(
+        &mut self,
+        round: u64,
+        conditions: &RoundConditions<'_>,
+        problem: Option<&Problem>,
     ) -> Result<&Allocation, CampaignError> {
         if self.always_cold {
             self.oracle.reset();
         }
-        let context = RoundContext { round, budget, available };
-        let decision = self.learner.decide(&context, &mut self.weights);
-        self.source = match decision {
-            Decision::Weights if self.guard_state.is_some() => {
-                self.maximise_within_guards(budget, available)?;
+        let (budget, available) = (conditions.budget, conditions.available);
+        let decision = self.learner.decide(&conditions.context(round), &mut self.weights);
+        self.source = match (decision, problem) {
+            (Decision::Weights, problem) if self.guard_state.is_some() => {
+                self.maximise_within_guards(budget, available, problem)?;
                 Source::Guards
             }
-            Decision::Weights => {
+            (Decision::Weights, None) => {
                 self.maximise(budget, available)?;
                 Source::Oracle
             }
-            Decision::Allocation if self.guard_state.is_some() => {
+            (Decision::Weights, Some(problem)) => {
+                self.maximise_in_round(budget, available, problem)?;
+                Source::RoundOracle
+            }
+            (Decision::Allocation, _) if self.guard_state.is_some() => {
                 return Err(GuardError::ChoosesAllocation(self.choice.to_string()).into());
             }
-            Decision::Allocation => {
-                self.write_own_split(budget)?;
+            (Decision::Allocation, problem) => {
+                self.write_own_split(budget, problem)?;
                 Source::Learner
             }
         };
@@ -243,14 +289,13 @@ impl RoundPlanner {
     pub fn preview(
         &mut self,
         round: u64,
-        budget: f64,
-        available: Option<&[bool]>,
+        conditions: &RoundConditions<'_>,
     ) -> Result<&Allocation, CampaignError> {
-        self.check(round, budget, available)?;
+        self.check(round, conditions)?;
         let reference = self.guard_state.as_ref().map(|state| state.save());
         // The other learners count their decisions.
         let learner = (!self.is_count_based()).then(|| self.learner.clone());
-        self.decide(round, budget, available)?;
+        self.decide(round, conditions)?;
         if let Some(learner) = learner {
             self.learner = learner;
         }
@@ -272,8 +317,7 @@ impl RoundPlanner {
     pub fn replay_round(
         &mut self,
         round: u64,
-        budget: f64,
-        available: Option<&[bool]>,
+        conditions: &RoundConditions<'_>,
         spend: &[f64],
     ) -> Result<(), CampaignError> {
         if spend.len() != self.names.len() {
@@ -283,9 +327,9 @@ impl RoundPlanner {
                 got: spend.len(),
             });
         }
-        self.replay_cancelled(round, budget, available)?;
+        self.replay_cancelled(round, conditions)?;
         if let Some(state) = &mut self.guard_state {
-            state.set_reference(budget, available, spend);
+            state.set_reference(conditions.budget, conditions.available, spend);
         }
         Ok(())
     }
@@ -293,21 +337,24 @@ impl RoundPlanner {
     /// Replays a round that was issued and then cancelled: the learner may count its decisions.
     ///
     /// # Errors
-    /// If the budget or the number of available tasks is invalid. Nothing changes then.
+    /// If the conditions are invalid. Nothing changes then.
     pub fn replay_cancelled(
         &mut self,
         round: u64,
-        budget: f64,
-        available: Option<&[bool]>,
+        conditions: &RoundConditions<'_>,
     ) -> Result<(), CampaignError> {
+        let RoundConditions { budget, available, scale, volume } = *conditions;
         if let Some(available) = available {
             self.check_tasks(round, available)?;
+        }
+        if scale.is_some() || volume.is_some() {
+            self.check_curves(conditions)?;
         }
         if !(budget >= 0.0 && budget.is_finite()) {
             return Err(AllocationError::BadBudget(budget).into());
         }
         // Its decision is not used.
-        self.learner.decide(&RoundContext { round, budget, available }, &mut self.weights);
+        self.learner.decide(&conditions.context(round), &mut self.weights);
         Ok(())
     }
 
@@ -391,15 +438,35 @@ impl RoundPlanner {
         }
     }
 
+    /// Leaves the best allocation under the curves of this round in the round's own oracle, which
+    /// starts cold. The oracle of the problem and its warm start stay as they were.
+    fn maximise_in_round(
+        &mut self,
+        budget: f64,
+        available: Option<&[bool]>,
+        problem: &Problem,
+    ) -> Result<(), AllocationError> {
+        let mut oracle = Oracle::new(problem);
+        oracle.set_cancel(self.cancel.clone());
+        std::mem::swap(&mut self.oracle, &mut oracle);
+        let result = self.maximise(budget, available);
+        std::mem::swap(&mut self.oracle, &mut oracle);
+        self.round_oracle = Some(Box::new(oracle));
+        result
+    }
+
     /// Leaves the best allocation for the learner's weights that the guards allow in their state.
+    /// `problem` is that of a round with curves of its own.
     fn maximise_within_guards(
         &mut self,
         budget: f64,
         available: Option<&[bool]>,
+        problem: Option<&Problem>,
     ) -> Result<(), AllocationError> {
         let Some(state) = &mut self.guard_state else { return Ok(()) };
         loop {
             let round = guards::Round {
+                problem,
                 weights: &self.weights,
                 budget,
                 available,
@@ -414,6 +481,7 @@ impl RoundPlanner {
             }
         }
         state.compute_costs(&guards::Round {
+            problem,
             weights: &self.weights,
             budget,
             available,
@@ -426,8 +494,13 @@ impl RoundPlanner {
         Ok(())
     }
 
-    /// Leaves the allocation that the learner chose in `own`.
-    fn write_own_split(&mut self, budget: f64) -> Result<(), CampaignError> {
+    /// Leaves the allocation that the learner chose in `own`. `problem` is that of a round with
+    /// curves of its own.
+    fn write_own_split(
+        &mut self,
+        budget: f64,
+        problem: Option<&Problem>,
+    ) -> Result<(), CampaignError> {
         if !(budget >= 0.0 && budget.is_finite()) {
             return Err(AllocationError::BadBudget(budget).into());
         }
@@ -440,8 +513,9 @@ impl RoundPlanner {
         let own = &mut self.own;
         own.budget = budget;
         own.spend.copy_from_slice(&self.weights);
-        for ((success, curve), &spend) in own.success.iter_mut().zip(&self.curves).zip(&own.spend) {
-            *success = curve.success(spend);
+        let tasks = problem.unwrap_or(&self.problem).tasks();
+        for ((success, task), &spend) in own.success.iter_mut().zip(tasks).zip(&own.spend) {
+            *success = task.curve().success(spend);
         }
         own.unspent = (budget - own.spend.iter().sum::<f64>()).max(0.0);
         Ok(())

@@ -145,7 +145,7 @@ fn watch(
     let mut watch = Watch { smallest_margin: f64::INFINITY, ..Watch::default() };
     for round in 1..=horizon {
         learner.decide(
-            &RoundContext { round, budget: problem.budget(), available: None },
+            &RoundContext { round, budget: problem.budget(), ..RoundContext::default() },
             &mut weights,
         );
         for ((weight, mean), seen) in weights.iter().zip(means).zip(&seen) {

@@ -63,7 +63,7 @@ impl Empirical {
     }
 
     /// The samples, sorted.
-    fn samples(&self) -> Vec<f64> {
+    pub(super) fn samples(&self) -> Vec<f64> {
         let mut samples = Vec::with_capacity(self.sample_count);
         for (&at, &share) in self.at.iter().zip(&self.success) {
             let up_to_here = (share * self.sample_count as f64).round() as usize;

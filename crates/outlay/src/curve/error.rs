@@ -131,6 +131,8 @@ pub enum NumberRange {
         /// The largest volume.
         max: f64,
     },
+    /// [`SCALE_RANGE`](crate::problem::SCALE_RANGE), the scales of a round.
+    Scale,
     /// From 0 to a number of completions.
     Completions {
         /// The largest number of completions.
@@ -159,6 +161,7 @@ impl fmt::Display for NumberRange {
             Self::Reward { max } => write!(formatter, "between 0 and reward_max = {max}"),
             Self::AboveOne => write!(formatter, "above 1 and finite"),
             Self::Volume { max } => write!(formatter, "positive and at most {max:e}"),
+            Self::Scale => write!(formatter, "between 1e-6 and 1e6"),
             Self::Completions { max } => write!(formatter, "between 0 and {max}"),
             Self::Rounds { max } => write!(formatter, "between 0 and {max:e} rounds"),
         }

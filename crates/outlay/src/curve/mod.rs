@@ -27,6 +27,7 @@ mod logistic;
 mod piecewise;
 mod power;
 mod saturating;
+mod scaled;
 mod shape;
 mod steps;
 mod threshold;

@@ -312,7 +312,10 @@ mod tests {
         let draws = Draws::new(seed, Purpose::Completion);
         let mut spend = vec![0.0; full_at.len()];
         for round in 1..=horizon {
-            learner.decide(&RoundContext { round, budget: 1.0, available: None }, &mut spend);
+            learner.decide(
+                &RoundContext { round, budget: 1.0, ..RoundContext::default() },
+                &mut spend,
+            );
             look(round, learner, &spend);
             for (task, (&spend, &full_at)) in spend.iter().zip(full_at).enumerate() {
                 let completes = draws.round(round).uniform(task) < spend / full_at;
@@ -367,7 +370,7 @@ mod tests {
     fn the_first_trials_halve_until_they_fail() {
         let mut learner = learner(&[0.5, 0.5], 100);
         let mut spend = [0.0; 2];
-        let context = RoundContext { round: 1, budget: 1.0, available: None };
+        let context = RoundContext { round: 1, budget: 1.0, ..RoundContext::default() };
         for trial in [0.5, 0.25, 0.125] {
             learner.decide(&context, &mut spend);
             assert_eq!(spend, [trial; 2]);
@@ -387,7 +390,12 @@ mod tests {
         let mut spend = [0.0; 2];
         for round in 1..=5000 {
             learner.decide(
-                &RoundContext { round, budget: 1e-300, available: Some(&[true, false]) },
+                &RoundContext {
+                    round,
+                    budget: 1e-300,
+                    available: Some(&[true, false]),
+                    ..RoundContext::default()
+                },
                 &mut spend,
             );
             assert!(spend[0] > 0.0 && spend[1] == 0.0);

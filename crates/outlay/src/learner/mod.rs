@@ -100,7 +100,7 @@ pub use uniform::even_split;
 use crate::feedback::{Completion, Outcome};
 
 /// The round that a learner decides.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct RoundContext<'a> {
     /// The round, counted from 1.
     pub round: u64,
@@ -108,6 +108,11 @@ pub struct RoundContext<'a> {
     pub budget: f64,
     /// Which tasks are available; absent: all.
     pub available: Option<&'a [bool]>,
+    /// The scales of the curves in this round: task `k` has the curve `F_k(x / scale[k])`; absent:
+    /// all 1. A learner that writes weights need not use them, because the oracle does.
+    pub scale: Option<&'a [f64]>,
+    /// The volumes of this round; absent: those of the problem.
+    pub volume: Option<&'a [f64]>,
 }
 
 impl RoundContext<'_> {

@@ -270,6 +270,19 @@ impl LearnerSpec {
         )
     }
 
+    /// Whether its rounds may have scaled curves. `grid-ucb` compares the gains of fixed
+    /// allocations, and `lattimore` estimates a fixed slope.
+    #[must_use]
+    pub fn allows_scale(&self) -> bool {
+        !matches!(self, Self::GridUcb { .. } | Self::Lattimore)
+    }
+
+    /// Whether tasks may have volumes other than 1, fixed ones or those of a round.
+    #[must_use]
+    pub fn allows_volume(&self) -> bool {
+        !matches!(self, Self::Full | Self::Oful | Self::GridUcb { .. } | Self::Lattimore)
+    }
+
     /// Whether it starts from the completions that the tasks have [`seen`](crate::Task::seen).
     /// `uniform` learns nothing; `oful` and `grid-ucb` learn from whole rounds, `lattimore` from
     /// outcomes with their spends, neither of which a log's totals have.
@@ -293,7 +306,7 @@ impl LearnerSpec {
                 given: feedback,
             });
         }
-        if matches!(self, Self::Full | Self::Oful | Self::GridUcb { .. } | Self::Lattimore)
+        if !self.allows_volume()
             && let Some(task) = problem.tasks().iter().find(|task| task.volume() != 1.0)
         {
             return Err(LearnerError::Volume {

@@ -19,22 +19,13 @@ impl CurveMisfit {
 /// independent rounds with these success probabilities; 1 at the mean. Unlike a normal
 /// approximation, Chernoff's bound holds for any number of rounds.
 ///
-/// `law` is the law of the completions of a round and `volume` their expected number at success 1.
-pub(super) fn tail_bound(
-    chances: &[f64],
-    completions: u64,
-    law: CompletionLaw,
-    volume: f64,
-) -> f64 {
+/// `law` is the law of the completions of a round, and `mean` their expected number in all rounds.
+pub(super) fn tail_bound(chances: &[f64], mean: f64, completions: u64, law: CompletionLaw) -> f64 {
     match law {
         CompletionLaw::Single => single_tail(chances, completions),
         // The moments of a binomial count are at most those of a Poisson count of the same mean.
-        CompletionLaw::Binomial | CompletionLaw::Poisson => {
-            count_tail(volume * chances.iter().sum::<f64>(), completions, 1.0)
-        }
-        CompletionLaw::NegativeBinomial { dispersion } => {
-            count_tail(volume * chances.iter().sum::<f64>(), completions, dispersion)
-        }
+        CompletionLaw::Binomial | CompletionLaw::Poisson => count_tail(mean, completions, 1.0),
+        CompletionLaw::NegativeBinomial { dispersion } => count_tail(mean, completions, dispersion),
     }
 }
 

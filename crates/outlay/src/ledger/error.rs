@@ -26,6 +26,14 @@ pub enum LedgerError {
     /// The problem has no such task.
     #[error("no task is named {0}")]
     UnknownTask(String),
+    /// A task has two scales or two volumes.
+    #[error("{what}: task {task} is given twice")]
+    NamedTwice {
+        /// `scale` or `volume`.
+        what: &'static str,
+        /// The task.
+        task: String,
+    },
     /// No task is left.
     #[error("every task is left out: nothing to split the budget over")]
     NobodyLeft,
@@ -35,10 +43,10 @@ pub enum LedgerError {
     /// The key of a round is empty, too long or has control characters.
     #[error("key: must have 1 to {MAX_KEY_BYTES} bytes and no control characters")]
     BadKey,
-    /// The round of a key has another budget or other tasks.
+    /// The round of a key has another budget, other tasks, or other scales or volumes.
     #[error(
-        "key {}: round {round} was issued for it with another budget or other tasks; use another \
-         key, or cancel the round",
+        "key {}: round {round} was issued for it with another budget, other tasks, or other scales \
+         or volumes; use another key, or cancel the round",
         one_line(.key)
     )]
     KeyOfAnotherRound {

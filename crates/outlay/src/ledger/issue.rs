@@ -1,9 +1,10 @@
 //! Rounds: issued, issued again under the same key, cancelled.
 
 use super::{IssuedRound, Ledger, LedgerError, Round};
+use crate::campaign::{CampaignError, GuardReport};
 use crate::oracle::Allocation;
 use crate::plan;
-use crate::problem::Bounds;
+use crate::problem::{Bounds, Problem, Task};
 use crate::text::one_line;
 
 /// The longest key of a round, in bytes.
@@ -16,6 +17,10 @@ pub struct RoundRequest<'a> {
     pub budget: Option<f64>,
     /// The names of unavailable tasks.
     pub without: &'a [&'a str],
+    /// The scales of the curves: a task named here has the curve `F(x / scale)` in this round.
+    pub scale: &'a [(&'a str, f64)],
+    /// The volumes of this round; tasks that are not named have that of the problem.
+    pub volume: &'a [(&'a str, f64)],
     /// A key that makes the request idempotent: a second request with the same key returns the
     /// same round.
     pub key: Option<&'a str>,
@@ -40,48 +45,53 @@ impl Ledger {
     ///
     /// # Errors
     /// If a task is unknown or has a positive lower bound, the budget does not cover the lower
-    /// bounds, no multiples of the unit satisfy them, or the round of the key has another budget or
-    /// other tasks. No round is issued then.
+    /// bounds, a scale or volume is invalid or unsuitable for the learner, no multiples of the unit
+    /// satisfy the bounds, or the round of the key has other conditions. No round is issued then.
     pub fn issue(&mut self, request: &RoundRequest<'_>) -> Result<IssuedRound, LedgerError> {
-        let budget = request.budget.unwrap_or(self.problem.budget());
-        let available = self.available(request.without)?;
+        let mut record = self.unissued(request)?;
         if let Some(key) = request.key {
             check_key(key)?;
             if let Some(round) = self.round_of_key(key) {
-                return self.issue_again(round, key, budget, available.as_deref());
+                return self.issue_again(round, key, &record);
             }
         }
-        let issued = self.campaign.allocate(budget, available.as_deref())?;
+        let issued = self.campaign.issue(&record.conditions())?;
         let (round, guards) = (issued.round, issued.guards.copied());
         let mut allocation = issued.allocation.clone();
-        let rounded =
-            request.unit.map(|unit| self.rounded(&allocation, available.as_deref(), unit));
-        let tasks = self.problem.tasks().len();
-        if let Some(rounded) = rounded {
-            match rounded {
-                Ok(rounded) => adopt(&mut allocation, &rounded, self),
-                Err(error) => {
-                    // The campaign has issued the round; the record has not.
-                    *self = self.replayed(&self.reports)?;
-                    return Err(error);
-                }
-            }
+        if let Some(unit) = request.unit
+            && let Err(error) = self.round_to(unit, &record, &mut allocation)
+        {
+            // The campaign has issued the round; the record has not.
+            *self = self.replayed(&self.reports)?;
+            return Err(error);
         }
-        self.rounds.push(Round {
-            budget,
-            available: available.clone(),
-            spend: allocation.spend.clone(),
-            success: allocation.success.clone(),
-            outcomes: vec![None; tasks],
-            key: request.key.map(str::to_owned),
-            is_cancelled: false,
-        });
+        record.spend.clone_from(&allocation.spend);
+        record.success.clone_from(&allocation.success);
+        self.rounds.push(record.clone());
         if request.unit.is_some() {
             // The campaign must know the rounded split.
             *self = self.replayed(&self.reports)?;
         }
-        let available = available.unwrap_or_else(|| vec![true; tasks]);
-        Ok(IssuedRound { round, budget, available, allocation, guards })
+        Ok(record.issued(round, allocation, guards))
+    }
+
+    /// The requested round, without spends.
+    fn unissued(&self, request: &RoundRequest<'_>) -> Result<Round, LedgerError> {
+        let tasks = self.problem.tasks();
+        let of_problem = || tasks.iter().map(Task::volume).collect();
+        let scale = self.by_task("scale", request.scale, || vec![1.0; tasks.len()])?;
+        let volume = self.by_task("volume", request.volume, of_problem)?;
+        Ok(Round {
+            budget: request.budget.unwrap_or(self.problem.budget()),
+            available: self.available(request.without)?,
+            scale: scale.filter(|scale| scale.iter().any(|scale| *scale != 1.0)),
+            volume,
+            spend: Vec::new(),
+            success: Vec::new(),
+            outcomes: vec![None; tasks.len()],
+            key: request.key.map(str::to_owned),
+            is_cancelled: false,
+        })
     }
 
     /// An issued round with its spends. The rest of the certificate is not on record and is zero.
@@ -97,8 +107,14 @@ impl Ledger {
             unspent: (record.budget - record.spend.iter().sum::<f64>()).max(0.0),
             ..Allocation::empty(tasks)
         };
-        let available = record.available.clone().unwrap_or_else(|| vec![true; tasks]);
-        Some(IssuedRound { round, budget: record.budget, available, allocation, guards: None })
+        Some(record.issued(round, allocation, None))
+    }
+
+    /// The problem as it was in an issued round: with its scales and volumes. `None` if there is no
+    /// such round.
+    #[must_use]
+    pub fn problem_in(&self, round: u64) -> Option<Problem> {
+        self.round(round)?.problem(&self.problem).ok()
     }
 
     /// The key of an issued round, if it has one.
@@ -149,11 +165,36 @@ impl Ledger {
         }
         let mut available = vec![true; self.problem.tasks().len()];
         for name in without {
-            let task = self.problem.tasks().iter().position(|task| task.name() == *name);
-            let task = task.ok_or_else(|| LedgerError::UnknownTask(one_line(name)))?;
-            available[task] = false;
+            available[self.position(name)?] = false;
         }
         if available.contains(&true) { Ok(Some(available)) } else { Err(LedgerError::NobodyLeft) }
+    }
+
+    /// A list with one number per task: those of the named tasks, and else those of `others`.
+    /// `None` if no task is named.
+    pub(super) fn by_task(
+        &self,
+        what: &'static str,
+        named: &[(&str, f64)],
+        others: impl FnOnce() -> Vec<f64>,
+    ) -> Result<Option<Vec<f64>>, LedgerError> {
+        if named.is_empty() {
+            return Ok(None);
+        }
+        let (mut numbers, mut is_named) = (others(), vec![false; self.problem.tasks().len()]);
+        for (name, number) in named {
+            let task = self.position(name)?;
+            if std::mem::replace(&mut is_named[task], true) {
+                return Err(LedgerError::NamedTwice { what, task: one_line(name) });
+            }
+            numbers[task] = *number;
+        }
+        Ok(Some(numbers))
+    }
+
+    fn position(&self, name: &str) -> Result<usize, LedgerError> {
+        let task = self.problem.tasks().iter().position(|task| task.name() == name);
+        task.ok_or_else(|| LedgerError::UnknownTask(one_line(name)))
     }
 
     /// The round that was issued for a key and not cancelled.
@@ -166,30 +207,29 @@ impl Ledger {
         &self,
         round: u64,
         key: &str,
-        budget: f64,
-        available: Option<&[bool]>,
+        request: &Round,
     ) -> Result<IssuedRound, LedgerError> {
-        let same =
-            |record: &&Round| record.budget == budget && record.available.as_deref() == available;
+        let same = |record: &&Round| record.conditions() == request.conditions();
         if self.round(round).filter(same).is_none() {
             return Err(LedgerError::KeyOfAnotherRound { key: key.to_owned(), round });
         }
         self.issued(round).ok_or(LedgerError::UnknownRound { round, last: self.rounds() })
     }
 
-    /// The spends in multiples of a unit. Under guards, and if the learner chose the spends, each
-    /// of them is rounded up or down to the next multiple.
-    fn rounded(
+    /// Rounds the spends to multiples of a unit. Under guards, and if the learner chose the spends,
+    /// each of them is rounded up or down to the next multiple.
+    fn round_to(
         &self,
-        allocation: &Allocation,
-        available: Option<&[bool]>,
         unit: f64,
-    ) -> Result<plan::Rounded, LedgerError> {
+        round: &Round,
+        allocation: &mut Allocation,
+    ) -> Result<(), LedgerError> {
+        let problem = round.problem(&self.problem)?;
         let is_chosen = self.settings.learner.chooses_allocation();
         let stays_near = is_chosen || !self.settings.guards.is_empty();
         let bounds = |(task, &spend): (usize, &f64)| {
-            let given = self.problem.tasks()[task].bounds();
-            if available.is_some_and(|available| !available[task]) {
+            let given = problem.tasks()[task].bounds();
+            if !round.has(task) {
                 return Bounds { max: 0.0, ..Bounds::NONE };
             }
             if !stays_near {
@@ -208,16 +248,41 @@ impl Ledger {
         } else {
             self.campaign.weights().to_vec()
         };
-        Ok(plan::round(&self.problem.with_bounds(&bounds), &values, allocation, unit)?)
+        let rounded = plan::round(&problem.with_bounds(&bounds), &values, allocation, unit)?;
+        allocation.set_spend(&problem, &rounded.spend);
+        allocation.value = rounded.value;
+        allocation.upper_bound = allocation.upper_bound.max(rounded.value);
+        allocation.unspent = rounded.unspent;
+        Ok(())
     }
 }
 
-/// Replaces the split by the rounded one.
-fn adopt(allocation: &mut Allocation, rounded: &plan::Rounded, ledger: &Ledger) {
-    allocation.set_spend(&ledger.problem, &rounded.spend);
-    allocation.value = rounded.value;
-    allocation.upper_bound = allocation.upper_bound.max(rounded.value);
-    allocation.unspent = rounded.unspent;
+impl Round {
+    /// The problem with the scales and volumes of the round.
+    pub(super) fn problem(&self, problem: &Problem) -> Result<Problem, CampaignError> {
+        if self.scale.is_none() && self.volume.is_none() {
+            return Ok(problem.clone());
+        }
+        Ok(problem.in_round(self.scale.as_deref(), self.volume.as_deref())?)
+    }
+
+    fn issued(
+        &self,
+        round: u64,
+        allocation: Allocation,
+        guards: Option<GuardReport>,
+    ) -> IssuedRound {
+        let all = || vec![true; self.outcomes.len()];
+        IssuedRound {
+            round,
+            budget: self.budget,
+            available: self.available.clone().unwrap_or_else(all),
+            scale: self.scale.clone(),
+            volume: self.volume.clone(),
+            allocation,
+            guards,
+        }
+    }
 }
 
 /// Whether a key is short and printable.

@@ -37,7 +37,7 @@ pub use issue::{MAX_KEY_BYTES, RoundRequest};
 pub use report::{Entry, Reported};
 pub use status::{LedgerStatus, TaskStatus};
 
-use crate::campaign::{Campaign, CampaignOptions, GuardReport, Guards};
+use crate::campaign::{Campaign, CampaignOptions, GuardReport, Guards, RoundConditions};
 use crate::feedback::Feedback;
 use crate::learner::LearnerSpec;
 use crate::oracle::Allocation;
@@ -78,6 +78,10 @@ struct Round {
     budget: f64,
     /// The available tasks; absent: all.
     available: Option<Vec<bool>>,
+    /// The scales of the curves; absent: all 1.
+    scale: Option<Vec<f64>>,
+    /// The volumes; absent: those of the problem.
+    volume: Option<Vec<f64>>,
     spend: Vec<f64>,
     /// Each task's success probability at its spend.
     success: Vec<f64>,
@@ -146,6 +150,10 @@ pub struct IssuedRound {
     pub budget: f64,
     /// The available tasks.
     pub available: Vec<bool>,
+    /// The scale of each task's curve; `None`: all 1.
+    pub scale: Option<Vec<f64>>,
+    /// The volume of each task; `None`: those of the problem.
+    pub volume: Option<Vec<f64>>,
     /// The allocation with its certificate, in shares of the largest reward. If the learner chose
     /// it itself, everything but the spends is zero.
     pub allocation: Allocation,
@@ -243,6 +251,15 @@ impl Ledger {
 }
 
 impl Round {
+    fn conditions(&self) -> RoundConditions<'_> {
+        RoundConditions {
+            budget: self.budget,
+            available: self.available.as_deref(),
+            scale: self.scale.as_deref(),
+            volume: self.volume.as_deref(),
+        }
+    }
+
     fn has(&self, task: usize) -> bool {
         self.available.as_ref().is_none_or(|available| available[task])
     }

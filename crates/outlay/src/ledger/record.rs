@@ -1,12 +1,14 @@
 //! A ledger as a versioned JSON document: the problem, the settings, the rounds and the reports.
 //! One line per round, so that two documents can be compared by eye.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::issue::check_key;
 use super::{Entry, Ledger, LedgerError, RecordError, Report, Round, Settings};
 use crate::campaign::Guards;
-use crate::problem::{NoFiles, Problem};
+use crate::problem::{NoFiles, Problem, Task};
 
 /// The version that this library writes.
 const VERSION: u64 = 1;
@@ -37,6 +39,12 @@ struct RoundRecord {
     budget: f64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     without: Vec<String>,
+    /// The scales other than 1.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    scale: BTreeMap<String, f64>,
+    /// The volumes of all tasks, if one of them was given for the round.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    volume: BTreeMap<String, f64>,
     spend: Vec<f64>,
     success: Vec<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,15 +131,22 @@ impl Ledger {
     }
 
     fn round_record(&self, round: &Round) -> RoundRecord {
-        let names = self.problem.tasks().iter().map(crate::problem::Task::name);
-        let without = names
+        let names = || self.problem.tasks().iter().map(|task| task.name().to_owned());
+        let without = names()
             .enumerate()
             .filter(|(task, _)| !round.has(*task))
-            .map(|(_, name)| name.to_owned())
+            .map(|(_, name)| name)
             .collect();
+        let named = |numbers: &Option<Vec<f64>>| {
+            names().zip(numbers.iter().flatten().copied()).collect::<BTreeMap<String, f64>>()
+        };
+        let mut scale = named(&round.scale);
+        scale.retain(|_, scale| *scale != 1.0);
         RoundRecord {
             budget: round.budget,
             without,
+            scale,
+            volume: named(&round.volume),
             spend: round.spend.clone(),
             success: round.success.clone(),
             key: round.key.clone(),
@@ -205,7 +220,7 @@ impl Document {
 }
 
 impl RoundRecord {
-    fn read(&self, ledger: &Ledger, round: usize) -> Result<Round, LedgerError> {
+    fn read<'a>(&'a self, ledger: &Ledger, round: usize) -> Result<Round, LedgerError> {
         let without: Vec<&str> = self.without.iter().map(String::as_str).collect();
         let is_amount = |amount: &f64| *amount >= 0.0 && amount.is_finite();
         let is_chance = |chance: &f64| (0.0..=1.0).contains(chance);
@@ -220,9 +235,16 @@ impl RoundRecord {
             return Err(RecordError::RoundRange(round).into());
         }
         self.key.as_deref().map_or(Ok(()), check_key)?;
+        let named = |numbers: &'a BTreeMap<String, f64>| -> Vec<(&'a str, f64)> {
+            numbers.iter().map(|(name, number)| (name.as_str(), *number)).collect()
+        };
+        let (scale, volume) = (named(&self.scale), named(&self.volume));
+        let volumes = || ledger.problem.tasks().iter().map(Task::volume).collect();
         Ok(Round {
             budget: self.budget,
             available: ledger.available(&without)?,
+            scale: ledger.by_task("scale", &scale, || vec![1.0; tasks])?,
+            volume: ledger.by_task("volume", &volume, volumes)?,
             spend: self.spend.clone(),
             success: self.success.clone(),
             outcomes: vec![None; tasks],

@@ -77,11 +77,11 @@ impl Ledger {
 
     fn replay_rounds(&mut self, rounds: &[Round]) -> Result<(), LedgerError> {
         for round in rounds {
-            let (budget, available) = (round.budget, round.available.as_deref());
+            let conditions = round.conditions();
             if round.is_cancelled {
-                self.campaign.replay_cancelled(budget, available)?;
+                self.campaign.replay_cancelled(&conditions)?;
             } else {
-                self.campaign.replay_round(budget, available, &round.spend, &round.success)?;
+                self.campaign.replay_round(&conditions, &round.spend, &round.success)?;
             }
             self.rounds.push(Round { outcomes: vec![None; round.spend.len()], ..round.clone() });
         }

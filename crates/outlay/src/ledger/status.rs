@@ -109,6 +109,7 @@ impl Ledger {
             .reported(task)
             .map(|(round, known)| chance(definition, task, round, known))
             .collect();
+        let expected = self.expected(task, &chances);
         let completions = self.reported(task).map(|(_, known)| known.completions).sum::<u64>();
         let is_gain = |(_, known): &(&Round, ReportedOutcome)| known.completions > 0;
         let gain =
@@ -124,16 +125,14 @@ impl Ledger {
             }
         };
         // Two-sided, and corrected for the number of tasks.
-        let volume = definition.volume();
-        let probability = 2.0 * tail_bound(&chances, completions, self.completion_law(), volume);
+        let probability = 2.0 * tail_bound(&chances, expected, completions, self.completion_law());
         let is_misfit = probability * (self.problem.tasks().len() as f64) < CurveMisfit::LEVEL;
         TaskStatus {
             spend,
             share: (total > 0.0).then(|| spend / total),
             reported: chances.len() as u64,
             completions,
-            // An empty sum is -0.0.
-            expected: volume * chances.iter().sum::<f64>() + 0.0,
+            expected,
             delivery: Delivery::new(
                 self.reported(task).filter_map(|(round, known)| {
                     known.spend.map(|spent| (round.spend[task], spent))
@@ -147,6 +146,19 @@ impl Ledger {
             next,
             misfit: is_misfit.then_some(CurveMisfit { probability }),
         }
+    }
+
+    /// The expected completions of a task in its reported rounds, which have these probabilities
+    /// of success.
+    fn expected(&self, task: usize, chances: &[f64]) -> f64 {
+        let (mut usual, mut own) = (0.0, 0.0);
+        for ((round, _), chance) in self.reported(task).zip(chances) {
+            match &round.volume {
+                None => usual += chance,
+                Some(volume) => own += volume[task] * chance,
+            }
+        }
+        self.problem.tasks()[task].volume() * usual + own
     }
 
     /// The rounds that were not cancelled.
@@ -168,7 +180,9 @@ impl Ledger {
     }
 }
 
-/// The probability of success of a task in a round, at the spend that was reported.
+/// The probability of success of a task in a round by the curve of the round, at the spend that was
+/// reported.
 fn chance(definition: &Task, task: usize, round: &Round, known: ReportedOutcome) -> f64 {
-    known.spend.map_or(round.success[task], |spend| definition.curve().success(spend))
+    let scale = round.scale.as_ref().map_or(1.0, |scale| scale[task]);
+    known.spend.map_or(round.success[task], |spend| definition.curve().success(spend / scale))
 }

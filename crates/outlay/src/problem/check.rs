@@ -7,6 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::environment::check_environment;
 use super::errors::{ErrorList, FieldPath, LowerBoundKeys, ProblemErrorKind};
 use super::origins::Origins;
+use super::profile::check_profiles;
 use super::{
     Bounds, CompletionLaw, Problem, ProblemErrors, ProblemSpec, RewardLaw, Seen, Task, TaskExtras,
     TaskSpec, covers,
@@ -16,7 +17,7 @@ use crate::feedback::Completions;
 use crate::numeric::compensated::sum;
 
 /// The largest volume.
-const MAX_VOLUME: f64 = 1e9;
+pub(super) const MAX_VOLUME: f64 = 1e9;
 
 impl ProblemSpec {
     /// Checks everything and returns the problem, or every error at once.
@@ -130,6 +131,7 @@ pub(super) fn check_into(
         errors.add("budget", kind);
     }
     check_environment(&spec.environment, needed, errors);
+    check_profiles(&spec.environment, tasks, errors);
     check_completions(spec.environment.completions, tasks, &checked.origins, errors);
     known.into_result(Problem {
         budget: spec.budget,

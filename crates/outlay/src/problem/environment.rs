@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::Profile;
 use super::check::above_limit;
 use super::errors::{ErrorList, ProblemErrorKind};
 use crate::curve::NumberRange;
@@ -96,12 +97,29 @@ pub struct EnvironmentSpec {
     /// [`Poisson`](CompletionLaw::Poisson).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completions: Option<CompletionLaw>,
+    /// The scale of each task's curve by round: the curve of the round is `F(x / scale)`. Tasks
+    /// without a list have scale 1.
+    #[serde(skip_serializing_if = "Profile::is_empty")]
+    pub scale: Profile,
+    /// The volume of each task by round. Tasks without a list have their own volume.
+    #[serde(skip_serializing_if = "Profile::is_empty")]
+    pub volume: Profile,
+    /// Whether learners are told neither scale nor volume of a round. By default they know both
+    /// before they decide.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub hide_scale: bool,
 }
 
 impl EnvironmentSpec {
     /// Whether nothing changes from round to round.
     pub(super) fn is_constant(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Whether curves or volumes change from round to round.
+    #[must_use]
+    pub fn has_profiles(&self) -> bool {
+        !(self.scale.is_empty() && self.volume.is_empty())
     }
 }
 

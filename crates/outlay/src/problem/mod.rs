@@ -18,6 +18,9 @@
 //! delay = { law = "geometric", mean = 100.0 } # or "constant" (rounds), "uniform" (low, high)
 //! available = 0.95        # the probability that a task is available in a round
 //! completions = "poisson" # or "single", "binomial", or a table for "negative-binomial"
+//! scale = { search = [0.8, 1.2] } # round r plays F(x / scale); or { file = "week.csv" }
+//! volume = { search = [8, 12] }   # the volume of each round; or a file
+//! hide_scale = false      # whether learners are not told scale and volume
 //! [[task]]
 //! name = "search"         # default: task-1, task-2, ...
 //! curve = { family = "hill", half_at = 120.0, steepness = 2.5 }
@@ -57,7 +60,9 @@ mod errors;
 mod feasibility;
 mod file;
 mod origins;
+mod profile;
 mod reward;
+mod round_curves;
 mod shared_tasks;
 
 pub(crate) use environment::LONGEST_DELAY;
@@ -69,7 +74,10 @@ pub use errors::{
 pub(crate) use feasibility::affordable;
 pub use feasibility::{FEASIBILITY_TOLERANCE, covers, is_feasible, max_total};
 pub use file::{BUDGET_LAWS, COMPLETION_LAWS, DELAY_LAWS, Document, Files, NoFiles, REWARD_LAWS};
+pub use profile::Profile;
+pub(crate) use profile::by_position;
 pub use reward::RewardLaw;
+pub use round_curves::{RoundCurvesError, SCALE_RANGE};
 pub(crate) use shared_tasks::SharedTasks;
 
 use serde::Serialize;
@@ -425,7 +433,10 @@ impl Problem {
     #[must_use]
     pub fn has_counts(&self) -> bool {
         match self.environment.completions {
-            None => self.tasks.iter().any(|task| task.volume() != 1.0),
+            None => {
+                let has_volume = self.tasks.iter().any(|task| task.volume() != 1.0);
+                has_volume || !self.environment.volume.is_empty()
+            }
             Some(law) => law != CompletionLaw::Single,
         }
     }

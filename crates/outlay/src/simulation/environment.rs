@@ -1,5 +1,6 @@
 //! The environment of a simulation: budgets, completions, rewards and delays, drawn from one seed.
 
+use super::round_numbers::RoundNumbers;
 use super::{RewardDraw, completions};
 use crate::feedback::{Completion, Completions, Feedback, Outcome};
 use crate::problem::{BudgetLaw, CompletionLaw, DelayLaw, LONGEST_DELAY, Problem, RewardLaw, Task};
@@ -70,6 +71,9 @@ pub struct Environment {
     weights: Vec<f64>,
     /// The volumes and the law of completions; absent if every task completes at most once.
     counts: Option<(Vec<f64>, CompletionLaw)>,
+    /// The scales of the curves and the volumes, if they change from round to round.
+    scales: Option<RoundNumbers>,
+    volumes: Option<RoundNumbers>,
     /// Tasks with a positive lower bound are always available.
     can_be_away: Vec<bool>,
     constant_budget: f64,
@@ -100,6 +104,8 @@ impl Environment {
             weights: problem.weights(&means),
             means,
             counts: problem.has_counts().then(|| (volumes(), law)),
+            scales: RoundNumbers::new(&spec.scale, problem, vec![1.0; laws.len()]),
+            volumes: RoundNumbers::new(&spec.volume, problem, volumes()),
             rewards: laws.iter().map(|law| RewardDraw::new(law, reward_max)).collect(),
             can_be_away: problem.tasks().iter().map(|task| task.bounds().min == 0.0).collect(),
             constant_budget: problem.budget(),
@@ -127,12 +133,39 @@ impl Environment {
         &self.weights
     }
 
-    /// The weights of other mean rewards.
-    pub(super) fn weigh(&self, means: &[f64], weights: &mut [f64]) {
-        weights.copy_from_slice(means);
-        if let Some((volumes, _)) = &self.counts {
-            weights.iter_mut().zip(volumes).for_each(|(weight, volume)| *weight *= volume);
+    /// The weights of other mean rewards in a round.
+    pub(super) fn weigh(&self, round: u64, means: &[f64], weights: &mut [f64]) {
+        for (task, (weight, mean)) in weights.iter_mut().zip(means).enumerate() {
+            *weight = mean * self.volume(round, task);
         }
+    }
+
+    /// The volume of a task in a round.
+    fn volume(&self, round: u64, task: usize) -> f64 {
+        match (&self.volumes, &self.counts) {
+            (Some(volumes), _) => volumes.at(round, task),
+            (None, Some((volumes, _))) => volumes[task],
+            (None, None) => 1.0,
+        }
+    }
+
+    /// Writes the scale of each task's curve in a round. Returns false and writes nothing if it is
+    /// always 1.
+    pub fn scale(&self, round: u64, scale: &mut [f64]) -> bool {
+        self.scales.iter().for_each(|scales| scales.write(round, scale));
+        self.scales.is_some()
+    }
+
+    /// Writes the volume of each task in a round. Returns false and writes nothing if it is always
+    /// that of the problem.
+    pub fn round_volume(&self, round: u64, volume: &mut [f64]) -> bool {
+        self.volumes.iter().for_each(|volumes| volumes.write(round, volume));
+        self.volumes.is_some()
+    }
+
+    /// The profiles of scales and volumes.
+    pub(super) fn profiles(&self) -> Vec<&RoundNumbers> {
+        self.scales.iter().chain(&self.volumes).collect()
     }
 
     /// Whether a task may complete more than once in a round.
@@ -144,10 +177,13 @@ impl Environment {
     /// The expected number of completions of a round in which the tasks have these probabilities of
     /// success.
     #[must_use]
-    pub fn expected_completions(&self, success: &[f64]) -> f64 {
+    pub fn expected_completions(&self, round: u64, success: &[f64]) -> f64 {
         match &self.counts {
             None => success.iter().sum(),
-            Some((volumes, _)) => volumes.iter().zip(success).map(|(one, other)| one * other).sum(),
+            Some(_) => {
+                let tasks = success.iter().enumerate();
+                tasks.map(|(task, success)| self.volume(round, task) * success).sum()
+            }
         }
     }
 
@@ -241,8 +277,8 @@ impl Environment {
     /// Plays a round: writes the outcome of each task, given its success probability. Forgone
     /// rewards are drawn only under full feedback.
     pub fn play(&self, round: u64, success: &[f64], feedback: Feedback, outcomes: &mut [Outcome]) {
-        if let Some((volumes, law)) = &self.counts {
-            return self.play_counts(round, success, (volumes, *law), outcomes);
+        if let Some((_, law)) = self.counts {
+            return self.play_counts(round, success, law, outcomes);
         }
         let (completions, rewards) =
             (self.completion_draws.round(round), self.reward_draws.round(round));
@@ -264,13 +300,13 @@ impl Environment {
         &self,
         round: u64,
         success: &[f64],
-        (volumes, law): (&[f64], CompletionLaw),
+        law: CompletionLaw,
         outcomes: &mut [Outcome],
     ) {
         let (draws, rewards) = (self.completion_draws.round(round), self.reward_draws.round(round));
         for (task, outcome) in outcomes.iter_mut().enumerate() {
             let uniform = draws.uniform(task);
-            let count = completions::draw(law, volumes[task], success[task], uniform);
+            let count = completions::draw(law, self.volume(round, task), success[task], uniform);
             let mut drawn = Completions::NONE;
             let mut more = rewards.many(task);
             for completion in 0..count.min(Completions::MAX) {

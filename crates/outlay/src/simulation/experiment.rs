@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::environment::mean_rewards;
 use super::summary::summarise;
 use super::{ExperimentError, Play, Replication, Summary};
+use crate::campaign::CampaignError;
 use crate::feedback::Feedback;
 use crate::instance::Instance;
 use crate::learner::{LearnerChoice, LearnerInputs};
@@ -110,6 +111,7 @@ impl Experiment {
             let problem = case.source.problem(case.horizon, self.seed)?;
             mean_rewards(&problem)?;
             for learner in &self.learners {
+                check_profiles(&problem, learner)?;
                 learner.build(&LearnerInputs {
                     problem: &problem,
                     horizon: Some(case.horizon),
@@ -214,6 +216,22 @@ impl Experiment {
             .map(|(case, learners)| summarise(self, case, learners))
             .collect()
     }
+}
+
+/// Whether a learner can use the scales and volumes that the environment tells it.
+fn check_profiles(problem: &Problem, learner: &LearnerChoice) -> Result<(), CampaignError> {
+    let environment = problem.environment();
+    let Some(spec) = learner.built_in().filter(|_| environment.has_profiles()) else {
+        return Ok(());
+    };
+    let refuses_scale = !environment.scale.is_empty() && !spec.allows_scale();
+    let refuses_volume = !environment.volume.is_empty() && !spec.allows_volume();
+    let what = match (refuses_scale && !environment.hide_scale, refuses_volume) {
+        (true, _) => "scale",
+        (_, true) => "volume",
+        _ => return Ok(()),
+    };
+    Err(CampaignError::FixedCurves { what, learner: learner.to_string() })
 }
 
 /// Runs the jobs on `threads` threads and passes each result to `finished` on the calling thread.

@@ -5,7 +5,9 @@ mod environment;
 mod experiment;
 mod replication;
 mod reward;
+mod round_numbers;
 mod summary;
+mod varying_curves;
 
 pub use environment::{DrawOutcomes, Environment, EnvironmentError};
 pub(crate) use experiment::on_threads;

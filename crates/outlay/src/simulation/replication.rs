@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering as MemoryOrder};
 
 use serde::{Deserialize, Serialize};
 
+use super::varying_curves::VaryingCurves;
 use super::{DrawOutcomes, Environment, ExperimentError};
-use crate::campaign::{Campaign, CampaignOptions};
+use crate::campaign::{Campaign, CampaignOptions, RoundConditions};
 use crate::feedback::{Completion, Feedback, Outcome, Reward};
 use crate::learner::LearnerChoice;
 use crate::numeric::compensated::{Sum, dot_and_sum};
@@ -128,6 +129,11 @@ struct Run<'a> {
     feedback: Feedback,
     observes_forgone: bool,
     best: Best,
+    /// Present if curves or volumes change from round to round.
+    varying: Option<VaryingCurves>,
+    /// The scales and volumes of the round, if they change.
+    scale: Vec<f64>,
+    volume: Vec<f64>,
     available: Vec<bool>,
     /// Each task's success probability; zero for unavailable tasks.
     available_success: Vec<f64>,
@@ -170,6 +176,9 @@ impl<'a> Run<'a> {
         Ok(Self {
             campaign: Campaign::new(problem, options)?,
             best: Best::new(problem),
+            varying: VaryingCurves::new(problem, &environment.profiles()),
+            scale: vec![1.0; tasks],
+            volume: vec![1.0; tasks],
             feedback,
             observes_forgone: learner.feedback() == Feedback::Full,
             available: vec![true; tasks],
@@ -211,15 +220,33 @@ impl<'a> Run<'a> {
             self.means.copy_from_slice(self.environment.means());
             draw.means(round, &mut self.means)?;
             self.best.forget_other_means(&self.means);
-            self.environment.weigh(&self.means, &mut self.weights);
+            self.environment.weigh(round, &self.means, &mut self.weights);
         }
-        let optimum = self.best.value(&self.means, budget, available, &mut self.oracle_gap)?;
-        let allocation = self.campaign.allocate(budget, available)?.allocation;
+        let mut conditions = RoundConditions::new(budget, available);
+        let optimum = match &mut self.varying {
+            None => self.best.value(&self.means, budget, available, &mut self.oracle_gap)?,
+            Some(varying) => {
+                let scaled = self.environment.scale(round, &mut self.scale);
+                conditions.scale = scaled.then_some(&self.scale);
+                let has_volumes = self.environment.round_volume(round, &mut self.volume);
+                conditions.volume = has_volumes.then_some(&self.volume);
+                self.environment.weigh(round, &self.means, &mut self.weights);
+                let may_keep = self.draw.is_none();
+                let best = varying.optimum(round, &self.means, &conditions, may_keep)?;
+                self.oracle_gap = self.oracle_gap.max(best.gap);
+                conditions = varying.told(conditions);
+                best.value
+            }
+        };
+        let allocation = self.campaign.issue(&conditions)?.allocation;
         self.oracle_gap = self.oracle_gap.max(allocation.gap());
-        let mut success = &allocation.success;
+        let mut success = match &mut self.varying {
+            Some(varying) => varying.success(allocation, &self.scale),
+            None => &allocation.success,
+        };
         if any_unavailable {
             // Unavailable tasks cannot complete, even if their curve has a floor.
-            let pairs = allocation.success.iter().zip(&self.available);
+            let pairs = success.iter().zip(&self.available);
             self.available_success.clear();
             self.available_success.extend(
                 pairs.map(|(success, is_available)| if *is_available { *success } else { 0.0 }),
@@ -228,7 +255,7 @@ impl<'a> Run<'a> {
         }
         let (value, mut mass) = dot_and_sum(&self.weights, success);
         if self.environment.has_counts() {
-            mass = self.environment.expected_completions(success);
+            mass = self.environment.expected_completions(round, success);
         }
         self.regret.add(optimum - value);
         self.optimum.add(optimum);

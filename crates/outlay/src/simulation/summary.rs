@@ -4,7 +4,8 @@ use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::environment::mean_rewards;
-use super::{Case, Experiment, ExperimentError, Replication, trace_rounds};
+use super::varying_curves::regret_of;
+use super::{Case, Environment, Experiment, ExperimentError, Replication, trace_rounds};
 use crate::feedback::Feedback;
 use crate::learner::{LearnerChoice, LearnerSpec, even_split};
 use crate::numeric::compensated::sum;
@@ -195,8 +196,15 @@ pub(super) fn summarise(
         spend: best.spend.clone(),
         gap: best.gap(),
     };
-    let uniform_regret_per_round =
-        (best.value - even_value(&problem, &means)) * problem.reward_max();
+    let even = even_spend(&problem);
+    let even_regret = match problem.environment().has_profiles() {
+        false => best.value - value_of(&problem, &means, &even),
+        true => {
+            let environment = Environment::new(&problem, experiment.seed)?;
+            regret_of(&problem, &means, &environment, &even, case.horizon)?
+        }
+    };
+    let uniform_regret_per_round = even_regret * problem.reward_max();
     let most_mass = oracle
         .allocate(&vec![1.0; problem.tasks().len()], problem.budget(), &Options::default())?
         .upper_bound;
@@ -219,12 +227,12 @@ pub(super) fn summarise(
     })
 }
 
-/// Expected reward of the even split, as a multiple of the largest reward.
-fn even_value(problem: &Problem, means: &[f64]) -> f64 {
+/// The even split of the problem's budget.
+fn even_spend(problem: &Problem) -> Vec<f64> {
     let bounds: Vec<Bounds> = problem.tasks().iter().map(|task| task.bounds()).collect();
     let mut spend = vec![0.0; bounds.len()];
     even_split(&bounds, problem.budget(), None, &mut spend);
-    value_of(problem, means, &spend)
+    spend
 }
 
 /// The data that the summaries of a case share.
@@ -289,15 +297,17 @@ impl About<'_> {
         (0..self.rounds.len()).map(at).collect()
     }
 
-    /// The regret bounds that apply; the theorems assume that outcomes arrive at once and that the
-    /// learner starts from nothing.
+    /// The regret bounds that apply; the theorems assume that outcomes arrive at once, that the
+    /// learner starts from nothing and that it knows the curves.
     fn bounds(&self, learner: &LearnerChoice) -> Vec<BoundCurve> {
         let tasks = self.problem.tasks().len();
         let starts_from_log = self.problem.tasks().iter().any(|task| task.seen().is_some());
-        if self.problem.environment().delay.is_some() || starts_from_log {
+        let environment = self.problem.environment();
+        let is_hidden = environment.has_profiles() && environment.hide_scale;
+        if environment.delay.is_some() || starts_from_log || is_hidden {
             return Vec::new();
         }
-        let varies = self.problem.environment().budget.is_some();
+        let varies = environment.budget.is_some() || environment.has_profiles();
         let mass = |round: u64| round as f64 * if varies { tasks as f64 } else { self.most_mass };
         let curve = |name: &str, bound: &dyn Fn(u64) -> f64| BoundCurve {
             name: name.to_owned(),

@@ -39,6 +39,9 @@ impl Question<'_> {
         if environment.budget.is_some() {
             return Err(NotApplicable::VaryingBudget);
         }
+        if environment.has_profiles() {
+            return Err(NotApplicable::VaryingCurves);
+        }
         if environment.available.is_some_and(|chance| chance < 1.0) {
             return Err(NotApplicable::AbsentTasks);
         }
@@ -150,9 +153,10 @@ impl Question<'_> {
                 value(worst_case_bound(tasks, horizon, tasks as f64 * horizon as f64)),
             ),
         ];
-        if let Some(plays) =
-            plays(self.problem).filter(|_| self.problem.environment().budget.is_none())
-        {
+        if let Some(plays) = plays(self.problem).filter(|_| {
+            let environment = self.problem.environment();
+            environment.budget.is_none() && !environment.has_profiles()
+        }) {
             let about = format!("M-sets: {plays} of {tasks} tasks succeed in a round");
             let bound = Bound {
                 about,
@@ -213,6 +217,10 @@ impl Question<'_> {
 pub(super) fn outside_model(problem: &Problem) -> Option<NotApplicable> {
     if problem.environment().delay.is_some() {
         return Some(NotApplicable::LateOutcomes);
+    }
+    let environment = problem.environment();
+    if environment.has_profiles() && environment.hide_scale {
+        return Some(NotApplicable::HiddenCurves);
     }
     problem.has_counts().then_some(NotApplicable::Counts)
 }

@@ -54,6 +54,12 @@ pub enum NotApplicable {
     /// The budget is not the same in all rounds.
     #[error("the budget changes from round to round")]
     VaryingBudget,
+    /// The curves are not the same in all rounds.
+    #[error("the curves change from round to round")]
+    VaryingCurves,
+    /// The curves change, and learners are not told how.
+    #[error("the curves change from round to round, and hide_scale keeps learners from knowing it")]
+    HiddenCurves,
     /// Tasks are not always available.
     #[error("tasks may be unavailable")]
     AbsentTasks,
@@ -94,7 +100,8 @@ fn few(names: &[String]) -> String {
 /// All bounds of a problem, in multiples of the largest reward.
 #[derive(Debug, Clone)]
 pub struct Guarantees {
-    /// The best expected reward of a round, if every mean is known and the budget does not vary.
+    /// The best expected reward of a round, if every mean is known and neither the budget nor the
+    /// curves vary.
     pub optimum: Option<f64>,
     /// The largest possible regret: in every round the best allocation against the lower bounds
     /// alone. Unknown means count as the largest reward.
@@ -177,14 +184,14 @@ pub fn guarantees(
         .map(|(task, _)| task.name().to_owned())
         .collect();
     let highest: Vec<f64> = means.iter().map(|mean| mean.unwrap_or(1.0)).collect();
-    let mut oracle = Oracle::new(problem);
+    let easiest = easiest_round(problem);
+    let mut oracle = Oracle::new(&easiest);
     let budget = largest_budget(problem);
     let best = oracle.allocate(&highest, budget, &Options::default())?;
     let (value, ceiling) = (best.value, best.upper_bound);
-    let forced = sum(tasks
-        .iter()
-        .zip(&highest)
-        .map(|(task, mean)| mean * task.curve().success(task.bounds().min)));
+    let forced = sum(tasks.iter().zip(&highest).map(|(task, mean)| {
+        mean * task.curve().success(task.bounds().min / largest_scale(problem, task))
+    }));
     let most_mass =
         oracle.allocate(&vec![1.0; tasks.len()], budget, &Options::default())?.upper_bound;
     let diminishing = DiminishingReturns::new(problem);
@@ -196,15 +203,38 @@ pub fn guarantees(
         most_mass,
     };
     let polylog = question.polylog(&diminishing);
+    let environment = problem.environment();
+    let is_constant = environment.budget.is_none() && !environment.has_profiles();
     let trivial = horizon as f64 * (ceiling - forced).max(0.0);
     Ok(Guarantees {
-        optimum: (unknown.is_empty() && problem.environment().budget.is_none()).then_some(value),
+        optimum: (unknown.is_empty() && is_constant).then_some(value),
         trivial,
         bounds: question.bounds(&diminishing, &polylog, trivial),
         polylog: polylog.ok(),
         unknown,
         diminishing,
     })
+}
+
+/// The problem with each task's smallest scale: no round can succeed more often.
+fn easiest_round(problem: &Problem) -> Problem {
+    let smallest = |task: &Task| scales(problem, task).fold(f64::INFINITY, f64::min);
+    if problem.environment().scale.is_empty() {
+        return problem.clone();
+    }
+    let scale: Vec<f64> = problem.tasks().iter().map(smallest).collect();
+    // The scales were checked with the problem.
+    problem.in_round(Some(&scale), None).unwrap_or_else(|_| problem.clone())
+}
+
+fn largest_scale(problem: &Problem, task: &Task) -> f64 {
+    scales(problem, task).fold(0.0, f64::max)
+}
+
+/// The scales of a task's curve: 1 if it has no list.
+fn scales<'a>(problem: &'a Problem, task: &Task) -> impl Iterator<Item = f64> + 'a {
+    let list = problem.environment().scale.get(task.name()).map_or(&[1.0][..], Vec::as_slice);
+    list.iter().copied()
 }
 
 fn check(problem: &Problem, means: &[Option<f64>], horizon: u64) -> Result<(), BoundError> {

@@ -35,7 +35,7 @@ budget = 1000
 horizon = 10000
 reward_max = 2.5
 leftover = "spend"
-environment = { budget = { law = "sine", mean = 1000, amplitude = 250, period = 7 }, delay = { law = "geometric", mean = 100 }, available = 0.95, completions = { law = "negative-binomial", dispersion = 2.5 } }
+environment = { budget = { law = "sine", mean = 1000, amplitude = 250, period = 7 }, delay = { law = "geometric", mean = 100 }, available = 0.95, completions = { law = "negative-binomial", dispersion = 2.5 }, scale = { power = [0.5, 2] }, volume = { hill = [3, 4.5, 1] }, hide_scale = true }
 task = [
     { name = "power", curve = { family = "power", exponent = 0.5 }, value = 0.6 },
     { name = "power with a scale", curve = { family = "power", exponent = 1, scale = 30.5 }, value = 7, volume = 24.5 },
@@ -73,6 +73,9 @@ fn a_file_is_equivalent_to_the_same_specs() {
             delay: Some(DelayLaw::Geometric { mean: 100.0 }),
             available: Some(0.95),
             completions: Some(CompletionLaw::NegativeBinomial { dispersion: 2.5 }),
+            scale: [("power".to_owned(), vec![0.5, 2.0])].into(),
+            volume: [("hill".to_owned(), vec![3.0, 4.5, 1.0])].into(),
+            hide_scale: true,
         },
         tasks: vec![
             TaskSpec { value: Some(0.6), ..task("power", Curve::power(0.5, 1000.0).unwrap()) },

@@ -155,6 +155,18 @@ fn failures_of_theorem_1_are_listed() {
     assert_eq!(reason(&varying, 9), "the budget changes from round to round");
     // With a quarter of the budget each of two equal tasks succeeds with √(1/8).
     close(of(&varying, 9).trivial, 9.0 * 0.125f64.sqrt(), 1e-6);
+    let scale = [("one".to_owned(), vec![4.0, 0.5])].into();
+    let seasonal = EnvironmentSpec { scale, ..EnvironmentSpec::default() };
+    let known = of(&with(seasonal.clone()), 9);
+    assert_eq!(reason(&with(seasonal.clone()), 9), "the curves change from round to round");
+    assert_eq!(known.optimum, None);
+    // At half the scale the first task succeeds with √(2x), so for certain with half the budget.
+    close(known.trivial, 9.0 * 0.5 * (1.0 + 0.5f64.sqrt()), 1e-6);
+    assert!(known.bounds.iter().any(|bound| bound.name == "Theorem 3, any curves"));
+    assert!(known.bounds.iter().filter(|bound| bound.value.is_ok()).count() >= 3);
+    let hidden = of(&with(EnvironmentSpec { hide_scale: true, ..seasonal }), 9);
+    let is_hidden = |bound: &Bound| bound.value == Err(NotApplicable::HiddenCurves);
+    assert!(hidden.bounds.iter().all(is_hidden));
     let late = with(EnvironmentSpec {
         delay: Some(DelayLaw::Constant { rounds: 1 }),
         ..EnvironmentSpec::default()

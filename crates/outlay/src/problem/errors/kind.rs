@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use super::UnknownTask;
 use super::value::{ExpectedType, FoundValue};
-use crate::curve::{CurveErrorKind, NumberRange};
+use crate::curve::{CurveError, CurveErrorKind, NumberRange};
 use crate::problem::CompletionLaw;
 use crate::table::{NumberError, TableError};
 use crate::text::{did_you_mean, listed, one_line};
@@ -146,6 +147,17 @@ pub enum ProblemErrorKind {
         /// The law, single or binomial.
         law: CompletionLaw,
     },
+    /// A curve that cannot have this scale.
+    #[error("the curve cannot be scaled by {scale}: {error}")]
+    ScaledCurve {
+        /// The scale.
+        scale: f64,
+        /// The error of the scaled curve.
+        error: CurveError,
+    },
+    /// A name that no task has.
+    #[error("{0}")]
+    UnknownTask(UnknownTask),
     /// A list that is not a range.
     #[error("must have two numbers, the smallest and the largest spend of the log, not {count}")]
     NotARange {

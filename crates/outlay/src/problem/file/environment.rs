@@ -1,12 +1,14 @@
 //! Reads the environment of a simulation: varying budgets, delays and availability.
 
 use super::Reader;
+use super::profile::read_profile;
 use super::samples::read_list;
 use super::table::{Fields, RawValue};
 use super::value::Value;
 use crate::problem::environment::{BudgetLaw, CompletionLaw, DelayLaw, EnvironmentSpec};
 
-const ENVIRONMENT_KEYS: [&str; 4] = ["budget", "delay", "available", "completions"];
+const ENVIRONMENT_KEYS: [&str; 7] =
+    ["budget", "delay", "available", "completions", "scale", "volume", "hide_scale"];
 /// The laws of varying budgets that a file can name, each with its parameters.
 pub const BUDGET_LAWS: [(&str, &[&str]); 3] = [
     ("list", &["amounts", "file", "column", "where"]),
@@ -44,6 +46,9 @@ pub(super) fn read_environment(problem: &Fields<'_>, reader: &mut Reader<'_>) ->
         _ => {}
     }
     spec.completions = read_completions(&fields, reader);
+    spec.scale = read_profile(&fields, "scale", reader);
+    spec.volume = read_profile(&fields, "volume", reader);
+    spec.hide_scale = fields.flag("hide_scale", &mut reader.errors).unwrap_or(false);
     if let Some(RawValue::Value(value)) = fields.get("delay") {
         let delay = Fields::of_value(delay_path, value, &mut reader.errors);
         spec.delay = delay.and_then(|delay| read_delay(&delay, reader));

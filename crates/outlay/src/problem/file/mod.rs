@@ -11,6 +11,7 @@ mod curve;
 mod document;
 mod environment;
 mod json;
+mod profile;
 mod reward;
 mod samples;
 mod table;

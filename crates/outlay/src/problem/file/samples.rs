@@ -76,14 +76,14 @@ fn from_file(fields: &Fields<'_>, owner: &str, reader: &mut Reader<'_>) -> Optio
         reader.errors.add(fields.at("where"), kind);
         return None;
     }
-    column_numbers(&rows, column, fields, file, reader)
+    column_numbers(&rows, column, fields.at("column"), file, reader)
 }
 
 /// The numbers of one column; an error names the line of the first cell that is not a number.
-fn column_numbers(
+pub(super) fn column_numbers(
     rows: &[Row<'_>],
     column: usize,
-    fields: &Fields<'_>,
+    path: FieldPath<'_>,
     file: &str,
     reader: &mut Reader<'_>,
 ) -> Option<Vec<f64>> {
@@ -105,7 +105,7 @@ fn column_numbers(
         error: error.filter(|error| *error != NumberError::NotANumber),
         others: bad.len() - 1,
     };
-    reader.errors.add(fields.at("column"), kind);
+    reader.errors.add(path, kind);
     None
 }
 
