@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     writeln!(svg, r##"<rect width="{width}" height="{height}" fill="#ffffff"/>"##)?;
     writeln!(
         svg,
-        r##"<text x="16" y="26" font-size="16" font-weight="bold" fill="#222">1,000 a day over six channels: {today:.2} today, {:.2} at best, and nothing can exceed {:.2}</text>"##,
+        r##"<text x="16" y="26" font-size="16" font-weight="bold" fill="#222">1,000 per day over six channels: value {today:.2} today, {:.2} with the best split, upper bound {:.2}</text>"##,
         best.value, best.upper_bound
     )?;
     writeln!(
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     )?;
     writeln!(
         svg,
-        r##"<circle cx="122" cy="43" r="5" fill="#1f6fb2"/><text x="133" y="47" fill="#444">best split</text><text x="{}" y="47" text-anchor="end" fill="#777">across: spend per day · up: chance of success</text>"##,
+        r##"<circle cx="122" cy="43" r="5" fill="#1f6fb2"/><text x="133" y="47" fill="#444">best split</text><text x="{}" y="47" text-anchor="end" fill="#777">horizontal: spend per day · vertical: success probability</text>"##,
         width - 16.0
     )?;
     for (position, (task, &spend)) in problem.tasks().iter().zip(&best.spend).enumerate() {

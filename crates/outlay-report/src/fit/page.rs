@@ -194,7 +194,7 @@ fn legend(task: &TaskFit) -> Vec<Entry> {
     }
     let end = drawing.and_then(|drawing| drawing.spends.last().copied()).unwrap_or(0.0);
     if task.log.data.observed_range().is_some_and(|(from, to)| from > 0.0 || to < end) {
-        entries.push(entry("no data", Swatch::Line(BEYOND)));
+        entries.push(entry("extrapolation", Swatch::Line(BEYOND)));
     }
     entries
 }
@@ -205,6 +205,6 @@ fn caption(task: &TaskFit) -> String {
     let mut parts = Vec::new();
     parts.extend(filled(parameters(fitted)).map(|text| format!("Parameters, 95 %: {text}")));
     parts.extend(fitted.reason().map(|text| format!("Chosen: {text}")));
-    parts.extend(filled(warnings(fitted)).map(|text| format!("Beware: {text}")));
+    parts.extend(filled(warnings(fitted)).map(|text| format!("Warning: {text}")));
     parts.iter().map(|part| format!("{part}.")).collect::<Vec<_>>().join(" ")
 }

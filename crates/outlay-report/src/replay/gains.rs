@@ -69,7 +69,7 @@ fn gains(replayed: &Replayed) -> Figure {
     let splits = &replayed.summary.splits;
     let fixed = [
         ("best in hindsight", splits.best.gain),
-        ("model’s best, recorded curves", splits.model_recorded.gain),
+        ("model’s best (recorded)", splits.model_recorded.gain),
         ("model’s best", splits.model.gain),
         ("even split", splits.even.gain),
     ];

@@ -11,7 +11,7 @@ export function exportView(id, campaign) {
   const stop = h("button", { type: "button", hidden: true, onclick: () => ending.abort() }, "Stop");
   const button = (name, file, media, make) => h("button", { type: "button", onclick: () => save(file, media, make) }, name);
   const element = section("Export",
-    h("p", { class: "muted" }, "Files are created in the browser. For very long campaigns use `outlay export` on the server."),
+    h("p", { class: "muted" }, "Files are created in the browser. For very long campaigns use ", h("code", {}, "outlay export"), " on the server."),
     h("div", { class: "buttons left" },
       button("Tasks as CSV", `${id}-tasks.csv`, "text/csv", async () => [taskRows(campaign.state)]),
       button("Rounds as CSV", `${id}-rounds.csv`, "text/csv", (signal) => pages("rounds", roundRows, signal, ["round,status,asked_at,task,spend,completed,reward\n"])),

@@ -4,6 +4,7 @@
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Wanted};
+use super::series::grouped;
 use super::{Claim, Evidence, Setting};
 use crate::feedback::Feedback;
 use crate::instance::Instance;
@@ -80,7 +81,8 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
         let tasks = problem.tasks().len() as f64;
         let allowed = most_failures(runs, 1.0 / (tasks * horizon as f64));
         let allowed_too_few = most_failures(runs, tasks / horizon as f64);
-        let at = format!("{name}, T = {horizon}, {runs} runs");
+        let [horizon_text, runs_text] = [horizon, runs].map(|number| grouped(number as f64));
+        let at = format!("{name}, T = {horizon_text}, {runs_text} runs");
         finding.checks.push(Check::new(
             format!("{at}: runs with an index outside its range"),
             index,
@@ -99,7 +101,7 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
         row.extend(numbers.map(super::Value::Number));
         finding.table.rows.push(row);
         if line.points.is_empty() {
-            line.name = format!("{name}, T = {horizon}");
+            line.name = format!("{name}, T = {horizon_text}");
             let share =
                 |(position, margin): (usize, f64)| (margin, (position + 1) as f64 / runs as f64);
             line.points = margins.into_iter().enumerate().map(share).collect();

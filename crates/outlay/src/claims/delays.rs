@@ -113,7 +113,10 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     }
     finding.panels.push(Panel {
         heading: "Regret against the mean delay",
-        caption: format!("{HORIZON} rounds; mean regret with its 95 % interval."),
+        caption: format!(
+            "{} rounds; mean regret with its 95 % interval.",
+            series::grouped(HORIZON as f64)
+        ),
         across: Axis { title: "mean delay in rounds", logarithmic: false },
         up: Axis { title: "regret", logarithmic: false },
         lines,

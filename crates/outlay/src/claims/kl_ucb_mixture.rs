@@ -3,7 +3,7 @@
 
 use super::evidence::{experiments, half};
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Wanted};
-use super::series::{self, HORIZONS};
+use super::series::{self, HORIZONS, grouped};
 use super::{Claim, Evidence, Setting};
 use crate::simulation::{Experiment, ExperimentError, Statistics};
 
@@ -68,7 +68,9 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
             } else {
                 ("lower end", difference.mean - half(&difference))
             };
-            let what = format!("{name}, T = {horizon}: {what} of kl-ucb-mixture − Algorithm 1");
+            let horizon_text = grouped(horizon);
+            let what =
+                format!("{name}, T = {horizon_text}: {what} of kl-ucb-mixture − Algorithm 1");
             finding.checks.push(Check::new(what, end, Wanted::AtMost(0.0)));
             let difference = super::Value::Mean(difference.mean, half(&difference));
             finding.table.rows.push(vec![

@@ -2,7 +2,7 @@
 
 use super::evidence::experiments;
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Value, Wanted};
-use super::series::{self, HORIZONS, largest, spread};
+use super::series::{self, HORIZONS, grouped, largest, spread};
 use super::{Claim, Evidence, Setting};
 use crate::learner::LearnerSpec;
 use crate::simulation::{Experiment, ExperimentError};
@@ -88,7 +88,7 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
             .map(|(case, &gap)| (gap, ratio(position, case, learner)))
             .collect();
         Line::new(
-            format!("{}, T = {}", learners[learner], horizons[position]),
+            format!("{}, T = {}", learners[learner], grouped(horizons[position])),
             LineKind::Measured,
             points,
         )

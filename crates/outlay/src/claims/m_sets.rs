@@ -109,8 +109,9 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
         panels: vec![Panel {
             heading: "Regret against the number of plays",
             caption: format!(
-                "Mean regret ÷ √(KMT) over {horizon} rounds with its 95 % interval. A line \
-                    that does not rise means growth of at most √(KMT)."
+                "Mean regret ÷ √(KMT) over {} rounds with its 95 % interval. A line \
+                    that does not rise means growth of at most √(KMT).",
+                series::grouped(horizon)
             ),
             across: Axis { title: "plays M", logarithmic: true },
             up: Axis { title: "regret ÷ √(KMT)", logarithmic: false },

@@ -39,6 +39,13 @@ pub(super) fn with_variants(lines: impl IntoIterator<Item = Line>) -> Vec<Line> 
     lines
 }
 
+/// A whole number with thousands separators, as tables print it.
+pub(super) fn grouped(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join(",")
+}
+
 /// A horizontal line from the first horizon to the last.
 pub(super) fn level(evidence: &Evidence<'_>, name: &str, height: f64) -> Line {
     let horizons = horizons(evidence);
