@@ -382,8 +382,13 @@ fn impossible_profiles_are_refused() {
         ("scale = 2.0", "environment.scale: must be a table, not the number 2"),
         (
             "scale = { file = 'week.csv' }",
+            "environment.scale.file: `week.csv` has no numbers in column `hour`: if it names the \
+             rows, set `index` to its name",
+        ),
+        (
+            "scale = { file = 'week.csv', index = 'search' }",
             "environment.scale.hour: `week.csv` line 2 must have a number, finite and not \
-             negative, not \"mon 0\", and 1 more",
+             negative, not the text \"mon 0\" (and 1 other cell)",
         ),
         (
             "scale = { file = 'week.csv', index = 'day' }",

@@ -155,6 +155,17 @@ pub enum ProblemErrorKind {
         /// The error of the scaled curve.
         error: CurveError,
     },
+    /// A column of a profile without numbers.
+    #[error(
+        "`{}` has no numbers in column `{}`: if it names the rows, set `index` to its name",
+        one_line(.file), one_line(.column)
+    )]
+    NamesOfRows {
+        /// The file.
+        file: String,
+        /// The column.
+        column: String,
+    },
     /// A name that no task has.
     #[error("{0}")]
     UnknownTask(UnknownTask),

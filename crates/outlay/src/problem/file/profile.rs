@@ -61,6 +61,11 @@ fn from_file(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<Profile> {
     let mut profile = Profile::new();
     let columns = table.columns().iter().enumerate();
     for (column, task) in columns.filter(|(column, _)| Some(*column) != index) {
+        if index.is_none() && rows[0].number(column).is_err() {
+            let (file, column) = (file.to_owned(), task.clone());
+            reader.errors.add(fields.at("file"), ProblemErrorKind::NamesOfRows { file, column });
+            return None;
+        }
         let numbers = column_numbers(&rows, column, fields.at(task), file, reader)?;
         profile.insert(task.clone(), numbers);
     }
