@@ -118,6 +118,15 @@ pub(crate) struct FitArgs {
     #[arg(long, requires = "output")]
     pub(crate) overwrite: bool,
 
+    /// Update this problem file: replace curve, value, volume, current, covers and seen of the
+    /// tasks in the log, and keep bounds, comments and everything else
+    #[arg(long, value_name = "FILE", conflicts_with = "output")]
+    pub(crate) update: Option<PathBuf>,
+
+    /// With --update: report the changes, and write nothing
+    #[arg(long, requires = "update", conflicts_with = "report")]
+    pub(crate) dry_run: bool,
+
     /// Also write an HTML report to this file: every curve with its data and confidence band
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,

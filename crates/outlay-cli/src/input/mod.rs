@@ -13,7 +13,7 @@ pub(crate) mod store;
 pub(crate) mod task_names;
 pub(crate) mod values;
 
-pub(crate) use problem_file::{ProblemFile, problem};
+pub(crate) use problem_file::{ProblemFile, check_problem_text, problem};
 
 use std::io::Read;
 use std::path::Path;

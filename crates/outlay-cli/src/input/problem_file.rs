@@ -76,6 +76,13 @@ pub(crate) fn problem(path: &Path) -> Result<Problem, Failure> {
     read.map_err(|errors| Failure::problem(&display_name(path), &errors))
 }
 
+/// Validates the TOML text that is to replace the file at `path`.
+pub(crate) fn check_problem_text(path: &Path, text: &str) -> Result<(), Failure> {
+    let read = Problem::from_toml(text, &Folder::of(path));
+    let name = format!("{} after the update", display_name(path));
+    read.map(drop).map_err(|errors| Failure::problem(&name, &errors))
+}
+
 /// The form of a problem file, by its name or, from standard input, by its first character.
 fn is_json(path: &Path, text: &str) -> bool {
     if is_stdin(path) {

@@ -1,23 +1,28 @@
 //! `outlay fit`: fits curves to a log.
 //!
 //! The log is read (`log`, `wide`), the tasks are fitted (`fit_tasks`), and the results are written: text
-//! (`table`), JSON and CSV (`record`) and the problem file (`problem_file`).
+//! (`table`), JSON and CSV (`record`) and the problem file (`problem_file`), or an existing file is
+//! updated (`update`, `edit`).
 
+mod edit;
 mod fit_tasks;
 mod log;
 mod problem_file;
 mod record;
 mod table;
+mod update;
 mod wide;
 
 use std::path::Path;
 
 use clap::ValueEnum;
+use outlay::Problem;
 use outlay::fit::Options;
 
 use crate::args::{FamilyChoice, FitArgs};
 use crate::failure::Failure;
 use crate::input;
+use crate::input::task_names::similar_names;
 use crate::output::atomic_file::write_atomically;
 use crate::output::table::most_important;
 use crate::output::{CommandOutput, Format, csv, json};
@@ -25,6 +30,7 @@ use crate::run::threads;
 use fit_tasks::{Request, fit_all};
 use outlay_report::fit::{FitPage, TaskData, TaskFit, TaskLog};
 use problem_file::Amounts;
+use update::{ExistingFile, Updated};
 
 /// Results of a fit.
 struct Answer<'a> {
@@ -41,8 +47,9 @@ pub(crate) fn run(arguments: &FitArgs, quiet: bool) -> Result<CommandOutput, Fai
     if let Some(path) = &arguments.output {
         problem_file::refuse_existing(path, arguments.overwrite)?;
     }
+    let existing = arguments.update.as_deref().map(ExistingFile::read).transpose()?;
     let log::Log { tasks: logs, mut remarks } = log::read(arguments)?;
-    let amounts = amounts(arguments, &logs)?;
+    let amounts = amounts(arguments, &logs, existing.as_ref())?;
     let request = Request {
         choice: arguments.family.into(),
         options: Options {
@@ -62,11 +69,13 @@ pub(crate) fn run(arguments: &FitArgs, quiet: bool) -> Result<CommandOutput, Fai
         log: &arguments.log,
         tasks,
         amounts,
-        budget_given: arguments.budget.is_some(),
+        budget_given: arguments.budget.is_some() || existing.is_some(),
         has_counts: arguments.count.is_some(),
     };
-    remarks.extend(reward_max_remark(arguments, &answer));
-    remarks.extend(write_files(arguments, &answer)?);
+    if existing.is_none() {
+        remarks.extend(reward_max_remark(arguments, &answer));
+    }
+    remarks.extend(write_files(arguments, &answer, existing)?);
     let result = match arguments.format {
         Format::Table => table::table(&answer),
         Format::Json => json(&record::record(&answer))?,
@@ -108,12 +117,17 @@ fn check_usage(arguments: &FitArgs) -> Result<(), Failure> {
     }
 }
 
-/// The budget and the largest reward: as given, or by the log. The budget is then the largest
-/// amount or, with counts, the mean spend of a round.
-fn amounts(arguments: &FitArgs, logs: &[TaskLog]) -> Result<Amounts, Failure> {
+/// The budget and the largest reward: as given, as in the file that is updated, or by the log. By
+/// the log, the budget is the largest amount or, with counts, the mean spend of a round.
+fn amounts(
+    arguments: &FitArgs,
+    logs: &[TaskLog],
+    existing: Option<&ExistingFile>,
+) -> Result<Amounts, Failure> {
     let largest = |amounts: &mut dyn Iterator<Item = f64>| amounts.fold(0.0, f64::max);
     let seen = largest(&mut logs.iter().filter_map(|log| log.data.largest()));
-    if seen == 0.0 && arguments.budget.is_none() {
+    let given = arguments.budget.or(existing.map(ExistingFile::budget));
+    if seen == 0.0 && given.is_none() {
         return Err(Failure(
             "all spends in the log are zero: give the budget of one round with --budget".to_owned(),
         ));
@@ -124,10 +138,14 @@ fn amounts(arguments: &FitArgs, logs: &[TaskLog]) -> Result<Amounts, Failure> {
             "--reward-max {given} is less than the largest reward in the log, {reward}"
         )));
     }
-    let reward = if reward > 0.0 { reward } else { 1.0 };
+    let reward = match existing {
+        Some(existing) => reward.max(existing.reward_max()),
+        None if reward > 0.0 => reward,
+        None => 1.0,
+    };
     let budget = if arguments.count.is_some() { mean_spend(logs) } else { seen };
     Ok(Amounts {
-        budget: arguments.budget.unwrap_or(budget),
+        budget: given.unwrap_or(budget),
         reward_max: arguments.reward_max.unwrap_or(reward),
     })
 }
@@ -189,7 +207,11 @@ fn command(arguments: &FitArgs) -> String {
 }
 
 /// Writes the requested files and returns remarks with their paths.
-fn write_files(arguments: &FitArgs, answer: &Answer<'_>) -> Result<Vec<String>, Failure> {
+fn write_files(
+    arguments: &FitArgs,
+    answer: &Answer<'_>,
+    existing: Option<ExistingFile>,
+) -> Result<Vec<String>, Failure> {
     let mut remarks = Vec::new();
     let fitted = answer.tasks.iter().filter(|task| task.fitted.is_some()).count();
     if fitted == 0 {
@@ -197,6 +219,10 @@ fn write_files(arguments: &FitArgs, answer: &Answer<'_>) -> Result<Vec<String>, 
     }
     // Validate the problem before any file is written.
     let problem = problem_file::problem(&answer.tasks, &answer.amounts)?;
+    let updated = match (&arguments.update, existing) {
+        (Some(path), Some(existing)) => Some((path, updated(path, existing, answer, &problem)?)),
+        _ => None,
+    };
     if let Some(path) = &arguments.report {
         let log = match answer.log.file_name() {
             Some(name) => name.to_string_lossy().into_owned(),
@@ -215,5 +241,35 @@ fn write_files(arguments: &FitArgs, answer: &Answer<'_>) -> Result<Vec<String>, 
         problem_file::write(path, &problem, &answer.tasks, answer.log)?;
         remarks.push(format!("problem: {}", path.display()));
     }
+    if let Some((path, updated)) = updated {
+        remarks.extend(updated.remarks);
+        remarks.push(REFIT_REMARK.to_owned());
+        if arguments.dry_run {
+            remarks.push("--dry-run: nothing was written".to_owned());
+        } else {
+            write_atomically(path, updated.text.as_bytes())?;
+        }
+    }
     Ok(remarks)
+}
+
+/// Printed where users would fit and plan in a loop.
+const REFIT_REMARK: &str = "If the spends of the log were planned from this file, refitting and \
+     replanning does not explore: a task that once looked poor gets no money and no new data \
+     (docs/how-to/fit.md#refitting). The daily loop (outlay new) explores";
+
+/// The updated file, checked.
+fn updated(
+    path: &Path,
+    existing: ExistingFile,
+    answer: &Answer<'_>,
+    problem: &Problem,
+) -> Result<Updated, Failure> {
+    let names = existing.task_names();
+    let logged = answer.tasks.iter().map(|task| task.log.name.as_str());
+    let similar = similar_names(names.iter().map(String::as_str).chain(logged));
+    let mut updated = existing.updated(problem, &answer.tasks, &answer.amounts, answer.log)?;
+    input::check_problem_text(path, &updated.text)?;
+    updated.remarks.extend(similar);
+    Ok(updated)
 }

@@ -78,26 +78,46 @@ pub(super) fn write(
     write_atomically(path, text.as_bytes())
 }
 
+/// The first words of a problem file that was fitted to a log.
+pub(super) fn fitted_from(log: &str) -> String {
+    format!("# Fitted by outlay fit from {}.", log.replace(char::is_control, " "))
+}
+
 fn commented(toml: &str, tasks: &[TaskFit], log: &Path) -> String {
     let mut text = format!(
-        "# Fitted by outlay fit from {}. Fitted curves are known only approximately: in the worst case\n\
+        "{} Fitted curves are known only approximately: in the worst case\n\
          # unknown curves cannot be learned safely, above all if they jump.\n",
-        input::display_name(log).replace(char::is_control, " ")
+        fitted_from(&input::display_name(log))
     );
-    let mut fits = tasks.iter().filter_map(|task| Some((task, task.fitted.as_ref()?)));
+    let mut fits = tasks.iter().filter(|task| task.fitted.is_some());
     for line in toml.lines() {
         if line == "[[task]]"
-            && let Some((task, fitted)) = fits.next()
+            && let Some(task) = fits.next()
         {
-            let rows = if fitted.counts.is_some() { "rows" } else { "trials" };
-            text.push_str(&format!("# {}, {} {rows}\n", fitted.kind, task.log.data.trials()));
-            fitted
-                .warnings
-                .iter()
-                .for_each(|warning| text.push_str(&format!("# warning: {warning}\n")));
+            text.push_str(&comment(task));
         }
         text.push_str(line);
         text.push('\n');
     }
     text
+}
+
+/// The comment above a fitted task: the family, the number of rows and the warnings.
+pub(super) fn comment(task: &TaskFit) -> String {
+    let Some(fitted) = &task.fitted else { return String::new() };
+    let rows = if fitted.counts.is_some() { "rows" } else { "trials" };
+    let mut text = format!("# {}, {} {rows}\n", fitted.kind, task.log.data.trials());
+    for warning in &fitted.warnings {
+        text.push_str(&format!("# warning: {warning}\n"));
+    }
+    text
+}
+
+/// Whether a line is the first one of such a comment.
+pub(super) fn is_comment_of_fit(line: &str) -> bool {
+    let parts = line.strip_prefix("# ").and_then(|text| text.rsplit_once(", "));
+    let count = parts.and_then(|(_, rows)| rows.split_once(' '));
+    count.is_some_and(|(number, unit)| {
+        number.parse::<f64>().is_ok() && ["rows", "trials"].contains(&unit)
+    })
 }
