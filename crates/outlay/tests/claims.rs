@@ -59,6 +59,7 @@ fn genuine_learners_are_shown() {
         ("theorem-4", 60, Verdict::Consistent),
         ("confidence", 1, Verdict::Consistent),
         ("kl-ucb-mixture", 20, Verdict::Consistent),
+        ("counts", 60, Verdict::Consistent),
     ];
     for (name, replications, expected) in expected {
         let (verdict, finding) = judge(&claim(name), genuine(), replications);
@@ -77,6 +78,7 @@ fn an_index_without_its_bonus_is_noticed() {
         ("confidence", algorithm_1),
         ("kl-ucb-mixture", kl_ucb_mixture),
         ("kl-ucb-plus-growth", kl_ucb_plus),
+        ("counts", kl_ucb_plus),
     ];
     for (name, subjects) in broken {
         let (verdict, finding) = judge(&claim(name), subjects, 4);

@@ -8,6 +8,7 @@
 mod budgets;
 mod censoring;
 mod confidence;
+mod counts;
 mod delays;
 mod evidence;
 mod finding;
@@ -71,7 +72,7 @@ impl Claim {
 }
 
 /// Every claim, the paper's first.
-pub const CLAIMS: [Claim; 14] = [
+pub const CLAIMS: [Claim; 15] = [
     theorem_1::CLAIM,
     theorem_2::CLAIM,
     theorem_3::CLAIM,
@@ -86,4 +87,5 @@ pub const CLAIMS: [Claim; 14] = [
     kl_ucb_plus_worst_case::CLAIM,
     budgets::CLAIM,
     delays::CLAIM,
+    counts::CLAIM,
 ];

@@ -134,6 +134,9 @@ impl Question<'_> {
 
     /// The bounds that hold for any curves and any means.
     fn worst_case_bounds(&self) -> Vec<Bound> {
+        if self.problem.has_counts() {
+            return self.count_bounds();
+        }
         let (tasks, horizon) = (self.tasks(), self.horizon);
         let value = |value: f64| outside_model(self.problem).map_or(Ok(value), Err);
         let mass = self.most_mass.min(tasks as f64) * horizon as f64;
@@ -215,14 +218,16 @@ impl Question<'_> {
 
 /// The reason why no upper bound holds, if any.
 pub(super) fn outside_model(problem: &Problem) -> Option<NotApplicable> {
-    if problem.environment().delay.is_some() {
+    outside_rounds(problem).or(problem.has_counts().then_some(NotApplicable::Counts))
+}
+
+/// The reason why no upper bound holds, with counts or without.
+pub(super) fn outside_rounds(problem: &Problem) -> Option<NotApplicable> {
+    let environment = problem.environment();
+    if environment.delay.is_some() {
         return Some(NotApplicable::LateOutcomes);
     }
-    let environment = problem.environment();
-    if environment.has_profiles() && environment.hide_scale {
-        return Some(NotApplicable::HiddenCurves);
-    }
-    problem.has_counts().then_some(NotApplicable::Counts)
+    (environment.has_profiles() && environment.hide_scale).then_some(NotApplicable::HiddenCurves)
 }
 
 pub(super) fn upper(

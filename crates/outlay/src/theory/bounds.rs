@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::applicable_bounds::{PAPER_LEARNERS, Question, outside_model, upper};
+use super::applicable_count_bounds::count_run_bound;
 use super::{
     AssumptionFailure, DiminishingReturns, PolylogBound, kl_ucb_plus_bound, worst_case_bound,
 };
@@ -49,8 +50,14 @@ pub enum NotApplicable {
     #[error("outcomes arrive late, which no theorem covers")]
     LateOutcomes,
     /// A task may complete more than once in a round.
-    #[error("tasks may complete more than once in a round, which the theorems do not cover")]
+    #[error("not proved for tasks that complete more than once in a round")]
     Counts,
+    /// Volumes are not the same in all rounds.
+    #[error("not proved for volumes that change from round to round")]
+    VaryingVolumes,
+    /// A task may complete any number of times in a round.
+    #[error("needs a largest number of completions per round, which binomial counts have")]
+    UnlimitedCounts,
     /// The budget is not the same in all rounds.
     #[error("the budget changes from round to round")]
     VaryingBudget,
@@ -190,7 +197,8 @@ pub fn guarantees(
     let best = oracle.allocate(&highest, budget, &Options::default())?;
     let (value, ceiling) = (best.value, best.upper_bound);
     let forced = sum(tasks.iter().zip(&highest).map(|(task, mean)| {
-        mean * task.curve().success(task.bounds().min / largest_scale(problem, task))
+        let least = task.bounds().min / largest_scale(problem, task);
+        mean * task.volume() * task.curve().success(least)
     }));
     let most_mass =
         oracle.allocate(&vec![1.0; tasks.len()], budget, &Options::default())?.upper_bound;
@@ -263,6 +271,9 @@ pub fn run_bound(
     horizon: u64,
     success_mass: f64,
 ) -> Option<Bound> {
+    if problem.has_counts() {
+        return count_run_bound(problem, learner, horizon, success_mass);
+    }
     let tasks = problem.tasks().len();
     let bound =
         |name, source, learners, about, value| Some(upper(name, source, learners, about, value));

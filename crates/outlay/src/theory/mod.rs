@@ -3,7 +3,9 @@
 //! All bounds are in multiples of the largest reward. Budgets and spends are in the problem's unit.
 
 mod applicable_bounds;
+mod applicable_count_bounds;
 mod bounds;
+mod counts;
 mod diminishing_returns;
 mod dyadic;
 mod fluid_model;
@@ -17,6 +19,7 @@ pub use crate::learner::log_term;
 pub use bounds::{
     Bound, BoundError, Guarantees, NotApplicable, Side, guarantees, means, run_bound,
 };
+pub use counts::{kl_ucb_plus_count_bound, worst_case_count_bound};
 pub use diminishing_returns::{
     AssumptionFailure, DiminishingReturns, PolylogBound, Quantities, explicit_two_square_roots,
     power_proposition,

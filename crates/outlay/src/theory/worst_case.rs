@@ -41,10 +41,12 @@ pub fn m_set_bound(tasks: usize, plays: usize, horizon: u64) -> f64 {
 #[must_use]
 pub fn kl_ucb_plus_bound(tasks: usize, rounds: f64, c: f64) -> f64 {
     let tasks = tasks as f64;
-    (2.0 * underestimate_constant(c) + 0.5 + (std::f64::consts::PI * c).sqrt())
-        * tasks
-        * rounds.sqrt()
-        + tasks
+    kl_ucb_plus_root_factor(c) * tasks * rounds.sqrt() + tasks
+}
+
+/// `2b + 1/2 + sqrt(πc)`.
+pub(super) fn kl_ucb_plus_root_factor(c: f64) -> f64 {
+    2.0 * underestimate_constant(c) + 0.5 + (std::f64::consts::PI * c).sqrt()
 }
 
 /// The `b` of the corollary to Lemma A (docs/explanation/proof-kl-ucb-plus.md): the expected
