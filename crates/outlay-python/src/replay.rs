@@ -92,6 +92,7 @@ pub(crate) fn replay(
         order,
         rounds: request.rounds.unwrap_or(rounds),
         replications: request.replications.unwrap_or(replications),
+        starts_from_seen: false,
         seed: request.seed,
     };
     replay.check().map_err(refuse)?;
@@ -112,7 +113,7 @@ pub(crate) fn replay(
     let summary = summary.map_err(refuse)?;
     let assumptions = assumptions(problem, &record);
     let (problem, runs) = (problem.clone(), columns.name);
-    let replayed = Replayed { problem, record, runs, summary, assumptions };
+    let replayed = Replayed { problem, record, runs, summary, assumptions, holdout: None };
     let output = Output {
         runs: &replayed.runs,
         summary: &replayed.summary,
@@ -163,7 +164,7 @@ fn task_rows(problem: &outlay::Problem, columns: &Columns<'_>) -> PyResult<Vec<T
                 let reward = Some(reward).filter(|reward| success || !reward.is_nan());
                 rows.push(OutcomeRow { spend: amounts[row], success, reward });
             }
-            None => return Err(SimulationError::new_err(format!("row {row}: task: is unknown"))),
+            _ => return Err(SimulationError::new_err(format!("row {row}: task: is unknown"))),
         }
     }
     Ok(tasks)

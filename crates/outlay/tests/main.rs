@@ -17,6 +17,7 @@ mod oracle;
 mod plan;
 mod problem;
 mod replay;
+mod replay_rows;
 mod scale;
 mod seen;
 mod simulation;

@@ -96,6 +96,7 @@ fn rows_in_their_order_by_hand() {
         order: Order::Recorded,
         rounds: 5,
         replications: 1,
+        starts_from_seen: false,
         seed: 1,
     };
     let splits = replay.splits().unwrap();
@@ -169,6 +170,7 @@ fn tries_replay_the_nearest_spend_below() {
         order: Order::Shuffled,
         rounds: 5,
         replications: 1,
+        starts_from_seen: false,
         seed: 1,
     };
     let error = replay.check().unwrap_err().to_string();
@@ -219,6 +221,7 @@ fn the_same_bits_for_any_number_of_threads() {
             order,
             rounds: 200,
             replications: 3,
+            starts_from_seen: false,
             seed: 5,
         };
         replay.check().unwrap();
@@ -298,6 +301,7 @@ fn independent_rows_agree_with_the_model() {
         order: Order::Shuffled,
         rounds: 1,
         replications: 1,
+        starts_from_seen: false,
         seed: 1,
     };
     let chance = replay.lost_by_chance(&splits).unwrap().unwrap();
@@ -335,6 +339,7 @@ fn dependence_costs_and_is_found() {
         order: Order::Shuffled,
         rounds: 2000,
         replications: 4,
+        starts_from_seen: false,
         seed: 1,
     };
     let splits = replay.splits().unwrap();

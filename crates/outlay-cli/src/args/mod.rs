@@ -63,7 +63,7 @@ pub(crate) use gc::GcArgs;
 pub(crate) use import::ImportArgs;
 pub(crate) use new::NewArgs;
 pub(crate) use next::NextArgs;
-pub(crate) use replay::ReplayArgs;
+pub(crate) use replay::{ReplayArgs, SplitAt};
 pub(crate) use reproduce::ReproduceArgs;
 #[cfg(feature = "serve")]
 pub(crate) use restore::RestoreArgs;

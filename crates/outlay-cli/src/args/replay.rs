@@ -1,12 +1,14 @@
 //! Arguments of `outlay replay`.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use outlay::replay::Order;
 
 use super::MAX_REPLICATIONS;
 use super::csv::OutcomeCsvArgs;
+use crate::input::date::Date;
 use crate::output::Format;
 
 #[derive(Debug, Args)]
@@ -24,8 +26,9 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "COLUMN", default_value = "task")]
     pub(crate) task: String,
 
-    /// Column with the spend that success required [default: threshold]
-    #[arg(long, value_name = "COLUMN", conflicts_with_all = ["spend", "success"])]
+    /// Column with the spend that success required [default: threshold]. Rows without success
+    /// (--success) are censored there: they required more
+    #[arg(long, value_name = "COLUMN", conflicts_with_all = ["spend", "count"])]
     pub(crate) threshold: Option<String>,
 
     /// Column with the spend, if the spend that success required is unknown [default: spend]
@@ -35,6 +38,24 @@ pub(crate) struct ReplayArgs {
     /// Column with the outcome of that spend: 1 for success, 0 for failure [default: success]
     #[arg(long, value_name = "COLUMN")]
     pub(crate) success: Option<String>,
+
+    /// Instead of --success: column with the number of completions at that spend, such as the
+    /// conversions of a day
+    #[arg(long, value_name = "COLUMN", conflicts_with = "success", requires = "revenue")]
+    pub(crate) count: Option<String>,
+
+    /// With --count: column with the total reward of the completions of the row
+    #[arg(long, value_name = "COLUMN", requires = "count")]
+    pub(crate) revenue: Option<String>,
+
+    /// Fit curves and values to the rows before this date, or to this share of the rows of each
+    /// task, and judge plan and learners on the others; a date requires --date
+    #[arg(long, value_name = "DATE|SHARE")]
+    pub(crate) split_at: Option<SplitAt>,
+
+    /// Column with the date of the row, as 2026-11-18, for --split-at
+    #[arg(long, value_name = "COLUMN", requires = "split_at")]
+    pub(crate) date: Option<String>,
 
     /// Column with the reward, in the problem's unit; may be empty for failures
     #[arg(long, value_name = "COLUMN", default_value = "reward")]
@@ -77,6 +98,40 @@ pub(crate) struct ReplayArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
+}
+
+/// Where a record is divided.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum SplitAt {
+    /// The first date of the second part.
+    Date(Date),
+    /// The share of the rows in the first part.
+    Share(f64),
+}
+
+impl FromStr for SplitAt {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Ok(share) = text.parse::<f64>() {
+            let is_share = share > 0.0 && share < 1.0;
+            return is_share
+                .then_some(Self::Share(share))
+                .ok_or_else(|| "a share must be above 0 and below 1, such as 0.7".to_owned());
+        }
+        text.parse::<Date>()
+            .map(Self::Date)
+            .map_err(|_| "expected a date such as 2026-11-18 or a share such as 0.7".to_owned())
+    }
+}
+
+impl std::fmt::Display for SplitAt {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Date(date) => date.fmt(formatter),
+            Self::Share(share) => share.fmt(formatter),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

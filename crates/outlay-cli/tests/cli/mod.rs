@@ -11,9 +11,11 @@ mod decision_report;
 mod demo;
 mod errors;
 mod fit;
+mod fit_update;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod replay;
+mod replay_rows;
 mod reproduce;
 #[cfg(feature = "serve")]
 mod retention;

@@ -2,27 +2,116 @@
 
 use outlay::replay::assumptions::{Dependence, Drift, LEVEL, TaskAssumptions};
 use outlay::replay::{Record, ReplaySummary, TaskRows};
+use outlay::text::listed;
 
-use crate::number::figure;
+use super::Replayed;
+use crate::number::{counted, figure};
 
 /// The largest number of findings of a kind that are spelled out.
 const MAX_FINDINGS: usize = 3;
 
 /// One paragraph per assumption.
 pub fn findings(record: &Record, assumptions: &[TaskAssumptions]) -> Vec<String> {
-    let are_outcomes =
-        record.tasks().iter().any(|task| matches!(task.rows(), TaskRows::Outcomes(_)));
-    let understated = "Each row has the outcome at one spend. A spend in between counts as the nearest smaller spend that was tried, so gains are \
-                       understated, those of learners more than those of the best split.";
-    let first = are_outcomes.then(|| understated.to_owned());
-    first
+    let kind = RowKind::of(record);
+    kind.caveat(record)
         .into_iter()
-        .chain([
-            independence(are_outcomes, assumptions),
-            drift(are_outcomes, assumptions),
-            fit(assumptions),
-        ])
+        .chain([independence(kind, assumptions), drift(kind, assumptions), fit(assumptions)])
         .collect()
+}
+
+/// The kind of the rows of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RowKind {
+    Thresholds,
+    Censored,
+    Outcomes,
+    Counts,
+}
+
+impl RowKind {
+    fn of(record: &Record) -> Self {
+        let is = |kind: fn(&TaskRows) -> bool| record.tasks().iter().any(|task| kind(task.rows()));
+        if is(|rows| matches!(rows, TaskRows::Counts(_))) {
+            Self::Counts
+        } else if is(|rows| matches!(rows, TaskRows::Outcomes(_))) {
+            Self::Outcomes
+        } else if is(|rows| matches!(rows, TaskRows::Censored(_))) {
+            Self::Censored
+        } else {
+            Self::Thresholds
+        }
+    }
+
+    /// The reason why gains are understated, if they are.
+    fn caveat(self, record: &Record) -> Option<String> {
+        match self {
+            Self::Thresholds => None,
+            Self::Outcomes | Self::Counts => Some(format!(
+                "Each row has the {} at one spend. A spend in between counts as the nearest \
+                 smaller spend that was tried, so gains are understated, those of learners more \
+                 than those of the best split.",
+                if self == Self::Counts { "completions" } else { "outcome" }
+            )),
+            Self::Censored => {
+                let censored = record.tasks().iter().map(|task| match task.rows() {
+                    TaskRows::Censored(rows) => rows.iter().filter(|row| row.is_censored).count(),
+                    _ => 0,
+                });
+                Some(format!(
+                    "{} of {} were stopped without success. They count as failures at every spend, \
+                     so gains above the amounts at which they were stopped are understated.",
+                    censored.sum::<usize>(),
+                    counted(record.len(), "row")
+                ))
+            }
+        }
+    }
+
+    fn are_trials(self) -> bool {
+        matches!(self, Self::Outcomes | Self::Counts)
+    }
+
+    /// The two columns whose dependence is tested.
+    fn compared(self) -> &'static str {
+        match self {
+            Self::Thresholds => "Thresholds and rewards",
+            Self::Censored => "Thresholds and rewards of successes",
+            Self::Outcomes => "Spends and rewards of successes",
+            Self::Counts => "Spends and mean rewards of the rows",
+        }
+    }
+
+    /// The column whose drift is tested besides that of the rewards.
+    fn hardness(self) -> &'static str {
+        match self {
+            Self::Thresholds | Self::Censored => "thresholds",
+            Self::Outcomes => "failures not explained by the spends",
+            Self::Counts => "completions missing at the same spends",
+        }
+    }
+}
+
+/// What the plan from the first part is worth on the second.
+pub fn holdout_words(replayed: &Replayed) -> Vec<String> {
+    let Some(holdout) = &replayed.holdout else { return Vec::new() };
+    let current = holdout.current.as_ref().map(|current| {
+        format!("; the mean spends of the first part gain {}", figure(current.gain))
+    });
+    let mut words = vec![format!(
+        "The plan from the first part (before {}) gains {} per round on the second part, where its \
+         curves predicted {}{}.",
+        holdout.at,
+        figure(holdout.plan.gain),
+        figure(holdout.predicted),
+        current.unwrap_or_default()
+    )];
+    if !holdout.outside_data.is_empty() {
+        words.push(format!(
+            "The plan extrapolates: its spend is outside those of the first part for {}.",
+            listed(&holdout.outside_data)
+        ));
+    }
+    words
 }
 
 /// The cost of the model and the cost of learning.
@@ -101,11 +190,11 @@ pub fn correlation(number: f64) -> String {
 }
 
 /// A sentence on the dependence between threshold and reward of a task.
-pub(super) fn dependence_words(found: &Dependence) -> String {
-    let direction = if found.rank_correlation > 0.0 {
-        "higher thresholds have higher rewards"
-    } else {
-        "higher thresholds have lower rewards"
+pub(super) fn dependence_words(found: &Dependence, are_trials: bool) -> String {
+    let rewards = if found.rank_correlation > 0.0 { "higher" } else { "lower" };
+    let direction = match are_trials {
+        true => format!("larger spends have {rewards} rewards"),
+        false => format!("higher thresholds have {rewards} rewards"),
     };
     let numbers = format!(
         "rank correlation {}, {}",
@@ -164,9 +253,9 @@ fn told(sentences: impl Iterator<Item = String>) -> String {
     sentences.take(MAX_FINDINGS).collect::<Vec<_>>().join(". ")
 }
 
-fn independence(are_outcomes: bool, assumptions: &[TaskAssumptions]) -> String {
-    let what =
-        if are_outcomes { "Spends and rewards of successes" } else { "Thresholds and rewards" };
+fn independence(kind: RowKind, assumptions: &[TaskAssumptions]) -> String {
+    let what = kind.compared();
+    let words = |found: &Dependence| dependence_words(found, kind.are_trials());
     let found = dependent(assumptions);
     let tested = assumptions.iter().filter(|task| task.dependence.is_some()).count();
     if tested == 0 {
@@ -179,8 +268,7 @@ fn independence(are_outcomes: bool, assumptions: &[TaskAssumptions]) -> String {
             "{what}: no dependence found in {tasks}; the model's independence is not contradicted."
         );
     }
-    let sentences =
-        found.iter().map(|(task, found)| format!("{}: {}", task.task, dependence_words(found)));
+    let sentences = found.iter().map(|(task, found)| format!("{}: {}", task.task, words(found)));
     format!(
         "{what}: dependent in {}. {}.",
         of_tasks(found.len(), assumptions.len()),
@@ -188,7 +276,7 @@ fn independence(are_outcomes: bool, assumptions: &[TaskAssumptions]) -> String {
     )
 }
 
-fn drift(are_outcomes: bool, assumptions: &[TaskAssumptions]) -> String {
+fn drift(kind: RowKind, assumptions: &[TaskAssumptions]) -> String {
     let found = drifting(assumptions);
     if assumptions.iter().all(|task| task.threshold_drift.is_none() && task.reward_drift.is_none())
     {
@@ -197,8 +285,7 @@ fn drift(are_outcomes: bool, assumptions: &[TaskAssumptions]) -> String {
     if found.is_empty() {
         return "Drift: no change along the rows found.".to_owned();
     }
-    let of_thresholds =
-        if are_outcomes { "failures not explained by the spends" } else { "thresholds" };
+    let of_thresholds = kind.hardness();
     let sentences = found.iter().map(|(task, of_reward, found)| {
         format!(
             "{}: {}",

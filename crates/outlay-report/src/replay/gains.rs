@@ -58,41 +58,42 @@ fn regret(replayed: &Replayed) -> Figure {
 }
 
 /// A row of the figure of gains.
-struct Gain<'a> {
-    name: &'a str,
+struct Gain {
+    name: String,
     gain: f64,
     interval: Option<(f64, f64)>,
     colour: Colour,
 }
 
+/// The name of a split, short enough for the figure.
+fn short(name: &str) -> String {
+    let name = name.replace('\'', "’").replace(", problem’s curves", "");
+    name.replace(", recorded curves", " (recorded)").replace(", fitted curves", " (fitted)")
+}
+
 fn gains(replayed: &Replayed) -> Figure {
     let splits = &replayed.summary.splits;
-    let fixed = [
-        ("best in hindsight", splits.best.gain),
-        ("model’s best (recorded)", splits.model_recorded.gain),
-        ("model’s best", splits.model.gain),
-        ("even split", splits.even.gain),
-    ];
-    let fixed = fixed.into_iter().map(|(name, gain)| Gain {
-        name,
-        gain,
+    let fixed = replayed.fixed_splits();
+    let fixed = fixed.into_iter().map(|(name, split, _)| Gain {
+        name: short(name),
+        gain: split.gain,
         interval: None,
         colour: Colour::Ink,
     });
     let learners = replayed.summary.learners.iter().enumerate().map(|(position, learner)| Gain {
-        name: &learner.learner,
+        name: learner.learner.clone(),
         gain: learner.gain.mean,
         interval: learner.gain.low95.zip(learner.gain.high95),
         colour: Colour::Series(position),
     });
-    let rows: Vec<Gain<'_>> = fixed.chain(learners).collect();
+    let rows: Vec<Gain> = fixed.chain(learners).collect();
     const ROW: f64 = 30.0;
     let height = ROW * rows.len() as f64 + 45.0;
     // Dots, unlike bars, do not require an axis that starts at zero.
     let ends = rows.iter().filter_map(|row| row.interval).flat_map(|(low, high)| [low, high]);
     let (low, high) = with_intervals(rows.iter().map(|row| row.gain), ends).unwrap_or((0.0, 1.0));
     let across = Axis::new(Scale::linear(low, high).padded(0.04), "gain per round (rewards)");
-    let names = Axis::rows(rows.iter().map(|row| row.name.to_owned()).collect());
+    let names = Axis::rows(rows.iter().map(|row| row.name.clone()).collect());
     let frame = Frame::new(Area { left: 0.0, top: 0.0, width: HALF, height }, across, names);
     let mut content = vec![frame.axes()];
     let plot = frame.plot();
@@ -126,10 +127,11 @@ fn gains(replayed: &Replayed) -> Figure {
 fn spends(replayed: &Replayed) -> Figure {
     let (summary, budget) = (&replayed.summary, replayed.problem.budget());
     let splits = &summary.splits;
-    let fixed = [
-        ("best in hindsight", &splits.best.spend, Colour::Ink),
-        ("model’s best", &splits.model.spend, Colour::Others),
-    ];
+    let second = match &replayed.holdout {
+        Some(holdout) => ("plan from the first part", &holdout.plan.spend, Colour::Others),
+        None => ("model’s best", &splits.model.spend, Colour::Others),
+    };
+    let fixed = [("best in hindsight", &splits.best.spend, Colour::Ink), second];
     let learners = summary.learners.iter().enumerate();
     let all: Vec<(&str, &[f64], Colour)> = fixed
         .into_iter()

@@ -4,11 +4,12 @@ mod findings;
 mod gains;
 mod record;
 
-pub use findings::{correlation, findings, losses, p_number};
+pub use findings::{correlation, findings, holdout_words, losses, p_number};
 
 use outlay::Problem;
 use outlay::replay::assumptions::TaskAssumptions;
-use outlay::replay::{Record, ReplaySummary};
+use outlay::replay::{FixedSplit, Record, ReplaySummary};
+use serde::Serialize;
 
 use crate::number::{figure, gap, percent, plain};
 use crate::page::{Figure, document};
@@ -28,6 +29,63 @@ pub struct Replayed {
     pub summary: ReplaySummary,
     /// Tests of the model's assumptions, by task.
     pub assumptions: Vec<TaskAssumptions>,
+    /// The plan from an earlier part of the rows, if they were divided.
+    pub holdout: Option<Holdout>,
+}
+
+/// A plan that was made from the first part of a record and judged on the second.
+#[derive(Debug, Clone, Serialize)]
+pub struct Holdout {
+    /// The date or share at which the rows were divided.
+    pub at: String,
+    /// Rows of the first part.
+    pub first_rows: usize,
+    /// Rows of the second part.
+    pub second_rows: usize,
+    /// The best plan for the fitted curves and the mean rewards of the first part.
+    pub plan: FixedSplit,
+    /// Its gain per round as the fitted curves predict it.
+    pub predicted: f64,
+    /// Tasks whose planned spend is outside the spends of the first part.
+    pub outside_data: Vec<String>,
+    /// The mean spends of the first part, if its rows have spends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current: Option<FixedSplit>,
+}
+
+impl Replayed {
+    /// The fixed splits with their names and the information that they use.
+    pub fn fixed_splits(&self) -> Vec<(&'static str, &FixedSplit, &'static str)> {
+        let splits = &self.summary.splits;
+        let mut rows = vec![
+            ("best in hindsight", &splits.best, "every row"),
+            (
+                "model's best, recorded curves",
+                &splits.model_recorded,
+                "success rates and mean rewards of the rows",
+            ),
+        ];
+        match &self.holdout {
+            Some(holdout) => {
+                rows.push(("plan from the first part", &holdout.plan, "rows before the split"));
+                rows.extend(holdout.current.as_ref().map(|current| {
+                    ("mean spends of the first part", current, "what was spent before the split")
+                }));
+                rows.push((
+                    "model's best, fitted curves",
+                    &splits.model,
+                    "curves of the first part, mean rewards of the second",
+                ));
+            }
+            None => rows.push((
+                "model's best, problem's curves",
+                &splits.model,
+                "the problem's curves, mean rewards of the rows",
+            )),
+        }
+        rows.push(("even split", &splits.even, "nothing"));
+        rows
+    }
 }
 
 /// The HTML of the report; `command` is the command line that repeats the replay.
@@ -42,6 +100,7 @@ pub fn page(replayed: &Replayed, command: &str) -> String {
         .child(Element::new("h2").text("Learners on the record"))
         .child(facts(replayed))
         .child(results(replayed))
+        .children(sentences(holdout_words(replayed)))
         .children(sentences(losses(&replayed.summary)))
         .child(figures(gains::figures(replayed)));
     let seen = Element::new("section")
@@ -55,7 +114,7 @@ fn facts(replayed: &Replayed) -> Element {
     let summary = &replayed.summary;
     let splits = &summary.splits;
     let facts = [
-        ("rows", plain(replayed.record.len() as f64)),
+        ("rows", rows(replayed)),
         ("tasks", plain(summary.tasks.len() as f64)),
         ("rounds", plain(summary.rounds as f64)),
         ("replications", plain(summary.replications as f64)),
@@ -72,6 +131,17 @@ fn facts(replayed: &Replayed) -> Element {
             .child(Element::new("dd").text(&text))
     };
     Element::new("dl").class("facts").children(facts.into_iter().map(fact))
+}
+
+fn rows(replayed: &Replayed) -> String {
+    match &replayed.holdout {
+        Some(holdout) => format!(
+            "{} fitted, {} replayed",
+            plain(holdout.first_rows as f64),
+            plain(holdout.second_rows as f64)
+        ),
+        None => plain(replayed.record.len() as f64),
+    }
 }
 
 /// One row per learner.

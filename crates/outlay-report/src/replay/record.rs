@@ -2,7 +2,7 @@
 //! against the recorded ones.
 
 use outlay::replay::assumptions::{Drift, TaskAssumptions};
-use outlay::replay::{TaskRecord, TaskRows};
+use outlay::replay::{CensoredRow, CountRow, OutcomeRow, TaskRecord, TaskRows};
 
 use super::Replayed;
 use super::findings::{dependence_words, dependent, drift_words, drifting};
@@ -53,6 +53,15 @@ fn pairs(record: &TaskRecord) -> (Vec<(f64, f64)>, &'static str) {
             let done = rows.iter().filter(|row| row.success);
             (done.filter_map(|row| Some((row.spend, row.reward?))).collect(), "spend of a success")
         }
+        TaskRows::Censored(rows) => {
+            let done = rows.iter().filter(|row| !row.is_censored);
+            (done.filter_map(|row| Some((row.threshold, row.reward?))).collect(), "threshold")
+        }
+        TaskRows::Counts(rows) => {
+            let done = rows.iter().filter(|row| row.completions > 0);
+            (done.map(|row| (row.spend, row.reward / row.completions as f64)).collect(), "spend")
+        }
+        _ => (Vec::new(), "spend"),
     }
 }
 
@@ -77,13 +86,15 @@ fn scatters(replayed: &Replayed) -> Vec<Figure> {
         usize,
         (&TaskAssumptions, &outlay::replay::assumptions::Dependence),
     )| {
-        let (pairs, price) = pairs(record_of(replayed, task)?);
+        let record = record_of(replayed, task)?;
+        let (pairs, price) = pairs(record);
         let across = amounts(pairs.iter().map(|pair| pair.0), price);
         let up = amounts(pairs.iter().map(|pair| pair.1), "reward");
         let mut lines = LineChart::new(&[], across, up);
         let layer = dots(lines.frame(), thinned(&pairs).into_iter(), Colour::Series(0));
         lines.draw(layer);
-        let caption = format!("Each dot is a row; {}.", dependence_words(found));
+        let caption =
+            format!("Each dot is a row; {}.", dependence_words(found, record.rows().are_trials()));
         let heading = format!("{}: {price} and reward", task.task);
         Some(Figure::half(
             heading,
@@ -95,28 +106,45 @@ fn scatters(replayed: &Replayed) -> Vec<Figure> {
     shown.into_iter().take(MOST).enumerate().filter_map(figure).collect()
 }
 
+/// The rewards or thresholds with their rows, counted from 1. Unexplained failures and missing
+/// completions cannot be shown in one column.
+fn column(record: &TaskRecord, of_reward: bool) -> Option<(Vec<(f64, f64)>, &'static str)> {
+    let numbered = |numbers: Vec<Option<f64>>| -> Vec<(f64, f64)> {
+        let rows = numbers.into_iter().enumerate();
+        rows.filter_map(|(row, number)| Some((row as f64 + 1.0, number?))).collect()
+    };
+    Some(match (record.rows(), of_reward) {
+        (TaskRows::Thresholds(rows), true) => {
+            (numbered(rows.iter().map(|row| Some(row.reward)).collect()), "reward")
+        }
+        (TaskRows::Thresholds(rows), false) => {
+            (numbered(rows.iter().map(|row| Some(row.threshold)).collect()), "threshold")
+        }
+        (TaskRows::Censored(rows), of_reward) => {
+            let exact = |row: &CensoredRow| {
+                if of_reward { row.reward } else { Some(row.threshold) }
+                    .filter(|_| !row.is_censored)
+            };
+            let what = if of_reward { "reward of a success" } else { "threshold" };
+            (numbered(rows.iter().map(exact).collect()), what)
+        }
+        (TaskRows::Outcomes(rows), true) => {
+            let done = |row: &OutcomeRow| row.reward.filter(|_| row.success);
+            (numbered(rows.iter().map(done).collect()), "reward of a success")
+        }
+        (TaskRows::Counts(rows), true) => {
+            let mean =
+                |row: &CountRow| (row.completions > 0).then(|| row.reward / row.completions as f64);
+            (numbered(rows.iter().map(mean).collect()), "mean reward")
+        }
+        _ => return None,
+    })
+}
+
 fn drifts(replayed: &Replayed) -> Vec<Figure> {
     let figure = |(place, (task, of_reward, found)): (usize, (&TaskAssumptions, bool, &Drift))| {
         let record = record_of(replayed, task)?;
-        let (numbers, what): (Vec<(f64, f64)>, &str) = match (record.rows(), of_reward) {
-            (TaskRows::Thresholds(rows), true) => (
-                rows.iter().enumerate().map(|(row, it)| (row as f64 + 1.0, it.reward)).collect(),
-                "reward",
-            ),
-            (TaskRows::Thresholds(rows), false) => (
-                rows.iter().enumerate().map(|(row, it)| (row as f64 + 1.0, it.threshold)).collect(),
-                "threshold",
-            ),
-            (TaskRows::Outcomes(rows), true) => {
-                let done = rows.iter().enumerate().filter(|(_, it)| it.success);
-                (
-                    done.filter_map(|(row, it)| Some((row as f64 + 1.0, it.reward?))).collect(),
-                    "reward of a success",
-                )
-            }
-            // Unexplained failures cannot be shown in one column.
-            (TaskRows::Outcomes(_), false) => return None,
-        };
+        let (numbers, what) = column(record, of_reward)?;
         let across =
             Axis::new(Scale::linear(0.0, task.rows as f64).padded(0.02), "row of the task").whole();
         let mut lines =
@@ -172,6 +200,8 @@ fn curve(replayed: &Replayed, task: usize) -> Figure {
     let curve = replayed.problem.tasks()[task].curve();
     let splits = &replayed.summary.splits;
     let recorded = record.successes();
+    let has_counts = matches!(record.rows(), TaskRows::Counts(_));
+    let name = if replayed.holdout.is_some() { "fitted curve" } else { "problem’s curve" };
     let ends = [splits.best.spend[task], splits.model.spend[task]];
     let (least, most) = extent(recorded.at().iter().copied().chain(ends)).unwrap_or((0.0, 1.0));
     let positive =
@@ -192,16 +222,16 @@ fn curve(replayed: &Replayed, task: usize) -> Figure {
         series: None,
     };
     let best = Stroke::plain(Colour::Ink, 1.4);
-    let entries = [
-        entry("recorded", strokes[0]),
-        entry("problem’s curve", strokes[1]),
-        entry("best spend", best),
-    ];
-    let mut lines = LineChart::new(
-        &entries,
-        across,
-        Axis::new(Scale::linear(0.0, 1.0).padded(0.03), "success").percent(),
-    );
+    let entries =
+        [entry("recorded", strokes[0]), entry(name, strokes[1]), entry("best spend", best)];
+    let volume = replayed.problem.tasks()[task].volume();
+    let highest = recorded.heights().iter().copied().fold(volume * curve.success(high), f64::max);
+    let up = if has_counts {
+        Axis::new(Scale::linear(0.0, highest).padded(0.03), "completions per round")
+    } else {
+        Axis::new(Scale::linear(0.0, 1.0).padded(0.03), "success").percent()
+    };
+    let mut lines = LineChart::new(&entries, across, up);
     let between = |step: usize| {
         let share = step as f64 / POINTS as f64;
         if wide { low * (high / low).powf(share) } else { low + (high - low) * share }
@@ -217,18 +247,23 @@ fn curve(replayed: &Replayed, task: usize) -> Figure {
     }
     let line = lines.frame().line(&drawn(&|spend| recorded.value(spend)), strokes[0], "recorded");
     lines.draw(line);
-    let line = lines.frame().line(&drawn(&|spend| curve.success(spend)), strokes[1], "curve");
+    let line =
+        lines.frame().line(&drawn(&|spend| volume * curve.success(spend)), strokes[1], "curve");
     lines.draw(line);
     let heading = format!("{}: curve and record", found.task);
     let distance = match record.rows() {
-        TaskRows::Thresholds(_) => format!("the largest distance is {:.2}", found.fit.distance),
         TaskRows::Outcomes(_) => format!(
             "observed and expected successes up to some spend differ by {:.2} of all rows",
             found.fit.distance
         ),
+        TaskRows::Counts(_) => format!(
+            "observed and expected completions up to some spend differ by {:.2} of all completions",
+            found.fit.distance
+        ),
+        _ => format!("the largest distance is {:.2}", found.fit.distance),
     };
-    let caption =
-        format!("Success rate of the rows at each spend, and the problem’s curve; {distance}.");
+    let what = if has_counts { "Mean completions" } else { "Success rate" };
+    let caption = format!("{what} of the rows at each spend, and the {name}; {distance}.");
     Figure::half(
         heading,
         &format!("curve-{}", task + 1),

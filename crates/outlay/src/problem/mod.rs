@@ -416,6 +416,16 @@ impl Problem {
         Self { tasks: self.tasks.iter().map(stripped).collect(), ..self.clone() }
     }
 
+    /// The same problem with every volume 1.
+    pub(crate) fn without_volumes(&self) -> Self {
+        let task = |task: &Task| {
+            let extras =
+                task.extras.as_ref().map(|extras| TaskExtras { volume: 1.0, ..(**extras).clone() });
+            Task { extras: extras.and_then(TaskExtras::boxed), ..task.clone() }
+        };
+        Self { tasks: self.tasks.iter().map(task).collect(), ..self.clone() }
+    }
+
     /// The tasks' values, if every task has one: `value`, else the mean of its `reward`.
     #[must_use]
     pub fn values(&self) -> Option<Vec<f64>> {

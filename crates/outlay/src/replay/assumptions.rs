@@ -3,9 +3,9 @@
 
 use serde::Serialize;
 
-use super::rank_tests::{change, holm, kolmogorov, motion_beyond, rank_correlation};
-use super::{OutcomeRow, Record, TaskRecord, TaskRows, ThresholdRow};
-use crate::curve::Curve;
+use super::curve_distance::curve_distance;
+use super::rank_tests::{change, holm, rank_correlation};
+use super::{Record, TaskRecord, TaskRows, ThresholdRow};
 use crate::problem::Problem;
 
 /// The significance level, over all tasks.
@@ -21,11 +21,12 @@ pub struct TaskAssumptions {
     /// Whether rewards depend on thresholds. Absent with fewer than three rows or if all are equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dependence: Option<Dependence>,
-    /// Whether thresholds change along the rows. For outcome rows, whether success changes beyond
-    /// the effect of the spends.
+    /// Whether thresholds change along the rows; of censored rows, the exact ones. For outcomes and
+    /// counts, whether they change beyond the effect of the spends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold_drift: Option<Drift>,
-    /// Whether rewards change along the rows. For outcome rows, those of successes.
+    /// Whether rewards change along the rows. For outcome rows, those of successes; for counts, the
+    /// mean rewards of the rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reward_drift: Option<Drift>,
     /// The distance of the problem's curve from the rows.
@@ -79,8 +80,9 @@ pub struct Drift {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Fit {
     /// For thresholds: the largest difference between the curve and the share of rows that succeed
-    /// (Kolmogorov–Smirnov). For outcomes: the largest difference between observed and expected
-    /// successes up to a spend, over all rows.
+    /// (Kolmogorov–Smirnov; with censored rows, the Kaplan–Meier estimate of that share). For
+    /// outcomes and counts: the largest difference between observed and expected successes up to a
+    /// spend, relative to the number of rows or of expected completions.
     pub distance: f64,
     /// The p-value if the rows follow the curve. It is meaningless for a curve fitted to these
     /// rows.
@@ -98,9 +100,9 @@ pub fn assumptions(problem: &Problem, record: &Record) -> Vec<TaskAssumptions> {
                 task: task.name().to_owned(),
                 rows: record.len(),
                 dependence: seen.dependence(record),
-                threshold_drift: drift(&seen.hardness, None),
-                reward_drift: drift(&seen.rewards, Some(&seen.places)),
-                fit: fit(task.curve(), record.rows()),
+                threshold_drift: drift(&seen.hardness, &seen.hardness_places),
+                reward_drift: drift(&seen.rewards, &seen.places),
+                fit: curve_distance(task, record),
             }
         })
         .collect();
@@ -126,9 +128,12 @@ fn adjust<'a>(found: impl Iterator<Item = (f64, &'a mut f64)>) {
 }
 
 /// The columns of a task's rows that can be compared.
+#[derive(Default)]
 struct Seen {
-    /// Thresholds; for outcome rows, the expected minus the observed success at their spend.
+    /// Thresholds; for outcomes and counts, the expected minus the observed ones at their spend.
     hardness: Vec<f64>,
+    /// The rows of these.
+    hardness_places: Vec<usize>,
     /// The observed rewards with their thresholds or spends.
     rewards: Vec<f64>,
     prices: Vec<f64>,
@@ -138,26 +143,54 @@ struct Seen {
 
 impl Seen {
     fn new(record: &TaskRecord) -> Self {
+        let mut seen = Self::default();
+        let expected = record.rows().are_trials().then(|| record.successes());
+        let missing = |spend: f64, observed: f64| {
+            expected.as_ref().map_or(0.0, |expected| expected.value(spend)) - observed
+        };
         match record.rows() {
-            TaskRows::Thresholds(rows) => Self {
-                hardness: rows.iter().map(|row| row.threshold).collect(),
-                rewards: rows.iter().map(|row| row.reward).collect(),
-                prices: rows.iter().map(|row| row.threshold).collect(),
-                places: (0..rows.len()).collect(),
-            },
-            TaskRows::Outcomes(rows) => {
-                let chances = record.successes();
-                let done = || rows.iter().enumerate().filter(|(_, row)| row.success);
-                Self {
-                    hardness: rows
-                        .iter()
-                        .map(|row| chances.value(row.spend) - f64::from(u8::from(row.success)))
-                        .collect(),
-                    rewards: done().filter_map(|(_, row)| row.reward).collect(),
-                    prices: done().map(|(_, row)| row.spend).collect(),
-                    places: done().map(|(place, _)| place).collect(),
+            TaskRows::Thresholds(rows) => {
+                for (place, row) in rows.iter().enumerate() {
+                    seen.add_hardness(place, row.threshold);
+                    seen.add_reward(place, row.threshold, Some(row.reward));
                 }
             }
+            TaskRows::Censored(rows) => {
+                let exact = rows.iter().enumerate().filter(|(_, row)| !row.is_censored);
+                for (place, row) in exact {
+                    seen.add_hardness(place, row.threshold);
+                    seen.add_reward(place, row.threshold, row.reward);
+                }
+            }
+            TaskRows::Outcomes(rows) => {
+                for (place, row) in rows.iter().enumerate() {
+                    let done = f64::from(u8::from(row.success));
+                    seen.add_hardness(place, missing(row.spend, done));
+                    seen.add_reward(place, row.spend, row.reward.filter(|_| row.success));
+                }
+            }
+            TaskRows::Counts(rows) => {
+                for (place, row) in rows.iter().enumerate() {
+                    let count = row.completions as f64;
+                    seen.add_hardness(place, missing(row.spend, count));
+                    let mean = (count > 0.0).then(|| row.reward / count);
+                    seen.add_reward(place, row.spend, mean);
+                }
+            }
+        }
+        seen
+    }
+
+    fn add_hardness(&mut self, place: usize, hardness: f64) {
+        self.hardness.push(hardness);
+        self.hardness_places.push(place);
+    }
+
+    fn add_reward(&mut self, place: usize, price: f64, reward: Option<f64>) {
+        if let Some(reward) = reward {
+            self.rewards.push(reward);
+            self.prices.push(price);
+            self.places.push(place);
         }
     }
 
@@ -165,7 +198,7 @@ impl Seen {
         let (rank_correlation, p_value) = rank_correlation(&self.prices, &self.rewards)?;
         let worst = match record.rows() {
             TaskRows::Thresholds(rows) => worst(rows),
-            TaskRows::Outcomes(_) => None,
+            _ => None,
         };
         Some(Dependence { rank_correlation, p_value, adjusted_p_value: p_value, worst })
     }
@@ -198,57 +231,12 @@ fn worst(rows: &[ThresholdRow]) -> Option<Mistake> {
 }
 
 /// The largest change of a column; `places` are the rows of its numbers.
-fn drift(numbers: &[f64], places: Option<&[usize]>) -> Option<Drift> {
+fn drift(numbers: &[f64], places: &[usize]) -> Option<Drift> {
     let (after, p_value) = change(numbers)?;
     let mean = |numbers: &[f64]| numbers.iter().sum::<f64>() / numbers.len().max(1) as f64;
-    let row = places.map_or(after, |places| places[after - 1] + 1);
+    let row = places[after - 1] + 1;
     let (before_mean, after_mean) = (mean(&numbers[..after]), mean(&numbers[after..]));
     Some(Drift { after: row, before_mean, after_mean, p_value, adjusted_p_value: p_value })
-}
-
-fn fit(curve: &Curve, rows: &TaskRows) -> Fit {
-    match rows {
-        TaskRows::Thresholds(rows) => fit_of_thresholds(curve, rows),
-        TaskRows::Outcomes(rows) => fit_of_outcomes(curve, rows),
-    }
-}
-
-fn fit_of_thresholds(curve: &Curve, rows: &[ThresholdRow]) -> Fit {
-    let mut thresholds: Vec<f64> = rows.iter().map(|row| row.threshold).collect();
-    thresholds.sort_by(f64::total_cmp);
-    let count = thresholds.len() as f64;
-    let (mut distance, mut below) = (0.0f64, 0.0);
-    for same in thresholds.chunk_by(|one, other| one == other) {
-        let at = same[0];
-        let share = below + same.len() as f64 / count;
-        // Both are constant or increasing in between, so the largest distance is at a threshold or
-        // just before it.
-        let just_before = if at > 0.0 { curve.success(at.next_down()) } else { 0.0 };
-        distance = distance.max((curve.success(at) - share).abs()).max((just_before - below).abs());
-        below = share;
-    }
-    // Stephens' correction for few rows.
-    let root = count.sqrt();
-    Fit { distance, p_value: kolmogorov(distance * (root + 0.12 + 0.11 / root)) }
-}
-
-fn fit_of_outcomes(curve: &Curve, rows: &[OutcomeRow]) -> Fit {
-    let mut sorted = rows.to_vec();
-    sorted.sort_by(|one, other| one.spend.total_cmp(&other.spend));
-    let (mut total, mut variance, mut largest) = (0.0f64, 0.0, 0.0f64);
-    for same in sorted.chunk_by(|one, other| one.spend == other.spend) {
-        let (chance, count) = (curve.success(same[0].spend), same.len() as f64);
-        total += same.iter().filter(|row| row.success).count() as f64 - count * chance;
-        variance += count * chance * (1.0 - chance);
-        largest = largest.max(total.abs());
-    }
-    let p_value = match (largest > 0.0, variance > 0.0) {
-        (false, _) => 1.0,
-        (true, true) => motion_beyond(largest / variance.sqrt()),
-        // The curve was certain but wrong.
-        (true, false) => 0.0,
-    };
-    Fit { distance: largest / sorted.len() as f64, p_value }
 }
 
 #[cfg(test)]
@@ -260,44 +248,10 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_of_the_rows_themselves_is_at_no_distance() {
-        let thresholds = vec![3.0, 1.0, 1.0, 7.0];
-        let rows = rows(&thresholds.iter().map(|&threshold| (threshold, 0.5)).collect::<Vec<_>>());
-        let fit = fit_of_thresholds(&Curve::empirical(thresholds).unwrap(), &rows);
-        assert_eq!((fit.distance, fit.p_value), (0.0, 1.0));
-        // Just before 7 the line is at 0.7 and three quarters of the rows are below; at 1 a half
-        // is, and the line at 0.1.
-        let fit = fit_of_thresholds(&Curve::saturating(10.0).unwrap(), &rows);
-        assert!((fit.distance - 0.45).abs() < 1e-9, "{fit:?}");
-    }
-
-    #[test]
-    fn a_jump_is_compared_just_before_it() {
-        // The curve jumps at 2; the rows at 1 and at 2.
-        let fit = fit_of_thresholds(
-            &Curve::threshold(2.0).unwrap(),
-            &rows(&[(1.0, 0.5), (2.0, 0.5), (2.0, 0.5), (2.0, 0.5)]),
-        );
-        assert!((fit.distance - 0.25).abs() < 1e-9, "{fit:?}");
-    }
-
-    #[test]
     fn the_worst_mistake_by_hand() {
         let found = worst(&rows(&[(1.0, 0.1), (2.0, 0.1), (3.0, 0.9), (4.0, 0.9)])).unwrap();
         assert_eq!((found.spend, found.success), (2.0, 0.5));
         assert!((found.mean_of_successes - 0.1).abs() < 1e-12 && (found.mean - 0.5).abs() < 1e-12);
         assert_eq!(worst(&rows(&[(1.0, 0.1), (1.0, 0.9)])), None);
-    }
-
-    #[test]
-    fn outcomes_against_a_curve() {
-        let tried = |spend, success| OutcomeRow { spend, success, reward: Some(0.5) };
-        let line = Curve::saturating(10.0).unwrap();
-        let fair: Vec<OutcomeRow> = (0..100).map(|row| tried(5.0, row % 2 == 0)).collect();
-        assert_eq!(fit_of_outcomes(&line, &fair), Fit { distance: 0.0, p_value: 1.0 });
-        let unfair: Vec<OutcomeRow> = (0..100).map(|row| tried(5.0, row % 5 == 0)).collect();
-        let fit = fit_of_outcomes(&line, &unfair);
-        assert!((fit.distance - 0.3).abs() < 1e-12 && fit.p_value < 1e-6, "{fit:?}");
-        assert_eq!(fit_of_outcomes(&Curve::threshold(1.0).unwrap(), &unfair).p_value, 0.0);
     }
 }

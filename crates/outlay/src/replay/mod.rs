@@ -29,6 +29,7 @@
 //!     order: Order::Shuffled,
 //!     rounds: 10,
 //!     replications: 2,
+//!     starts_from_seen: false,
 //!     seed: 1,
 //! };
 //! let splits = replay.splits()?;
@@ -41,17 +42,22 @@
 //! ```
 
 pub mod assumptions;
+mod curve_distance;
+mod fit_rows;
 mod permutation_baseline;
 pub mod rank_tests;
 pub mod record;
 mod replication;
+mod rows;
 mod splits;
 mod step_function;
 mod summary;
 
+pub use fit_rows::{FittedProblem, fit_rows};
 pub use permutation_baseline::PermutationBaseline;
-pub use record::{OutcomeRow, Record, RecordError, TaskRecord, TaskRows, ThresholdRow};
+pub use record::{Record, TaskRecord};
 pub use replication::{Replay, ReplayJob, ReplayRun};
+pub use rows::{CensoredRow, CountRow, OutcomeRow, RecordError, TaskRows, ThresholdRow};
 pub use splits::{FixedSplit, Splits};
 pub use step_function::StepFunction;
 pub use summary::{LearnerReplay, ReplaySummary};
@@ -83,4 +89,21 @@ pub enum ReplayError {
     /// An error of the record.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// The rows of a task cannot be fitted.
+    #[error("task {task}: {error}")]
+    Fit {
+        /// The name of the task.
+        task: String,
+        /// The reason.
+        error: crate::fit::FitError,
+    },
+    /// No row of a task succeeded, so that its mean reward is unknown.
+    #[error("task {task}: none of the rows to fit has a success: its value is unknown")]
+    NoSuccess {
+        /// The name of the task.
+        task: String,
+    },
+    /// The fitted problem is invalid.
+    #[error("the fitted problem: {0}")]
+    Problem(crate::problem::ProblemErrors),
 }

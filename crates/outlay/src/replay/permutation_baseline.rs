@@ -25,8 +25,8 @@ pub struct PermutationBaseline {
 }
 
 impl Replay<'_> {
-    /// The cost under permuted rewards. `None` for outcome rows, because their failures have no
-    /// rewards.
+    /// The cost under permuted rewards. `None` unless all rows have thresholds, because failures
+    /// have no rewards.
     ///
     /// # Errors
     /// If the oracle returns an error.
@@ -34,7 +34,7 @@ impl Replay<'_> {
         &self,
         splits: &Splits,
     ) -> Result<Option<PermutationBaseline>, ReplayError> {
-        if self.record.tasks().iter().any(|task| matches!(task.rows(), TaskRows::Outcomes(_))) {
+        if !self.record.tasks().iter().all(|task| matches!(task.rows(), TaskRows::Thresholds(_))) {
             return Ok(None);
         }
         let seen = splits.lost_to_dependence();

@@ -1,111 +1,18 @@
 //! Recorded rows of each task, and the row that a round replays.
 //!
-//! There are two kinds of rows. A *threshold* row has the spend that success needs. It can be
-//! replayed at any spend and succeeds if the spend reaches it. An *outcome* row has only the
-//! outcome at the spend that was tried, so a round with spend x replays a row with the nearest
-//! spend below x: a success there is a success with more spend, and a failure is assumed to fail
-//! again. Gains are therefore never overstated.
+//! A *threshold* row has the spend that success needs. It can be replayed at any spend and succeeds
+//! if the spend reaches it. A *censored* row has only a spend at which the task was stopped without
+//! success; it fails at every spend. An *outcome* row has only the outcome at the spend that was
+//! tried, and a *count* row the number of completions. For these, a round with spend x replays a row
+//! with the nearest spend below x: a success there is a success with more spend, and a failure is
+//! assumed to fail again. Gains are therefore never overstated.
 
 use super::Order;
+use super::rows::{CountRow, RecordError, TaskRows};
 use super::step_function::{StepFunction, isotonic_pools};
-use crate::feedback::{Outcome, Reward};
+use crate::feedback::{Completions, Outcome, Reward};
 use crate::problem::{Problem, max_total};
 use crate::text::one_line;
-
-/// The spend that success needs, and its reward.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ThresholdRow {
-    /// The smallest spend that succeeds.
-    pub threshold: f64,
-    /// The reward of the success.
-    pub reward: f64,
-}
-
-/// The outcome at one spend.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct OutcomeRow {
-    /// The spend.
-    pub spend: f64,
-    /// Whether the task succeeded.
-    pub success: bool,
-    /// The reward of the success. For a failure it is the reward that a success would have had, if
-    /// known.
-    pub reward: Option<f64>,
-}
-
-/// The rows of one task, in recorded order.
-#[derive(Debug, Clone, PartialEq)]
-pub enum TaskRows {
-    /// Rows with thresholds.
-    Thresholds(Vec<ThresholdRow>),
-    /// Rows with outcomes at the spends that were tried.
-    Outcomes(Vec<OutcomeRow>),
-}
-
-/// An error of a record.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RecordError {
-    /// The record and the problem have different numbers of tasks.
-    #[error("a record of {got} tasks for a problem of {expected}")]
-    TaskCount {
-        /// The number of tasks of the problem.
-        expected: usize,
-        /// The number of tasks of the record.
-        got: usize,
-    },
-    /// A task has no rows.
-    #[error("task {task}: has no rows")]
-    NoRows {
-        /// The name of the task.
-        task: String,
-    },
-    /// A threshold or spend is invalid.
-    #[error("task {task}: row {row}: must be finite and not negative, not {amount}")]
-    Amount {
-        /// The name of the task.
-        task: String,
-        /// The row, counted from 1.
-        row: usize,
-        /// The threshold or spend.
-        amount: f64,
-    },
-    /// A reward is invalid.
-    #[error(
-        "task {task}: row {row}: reward must be between 0 and reward_max = {reward_max}, \
-         not {reward}"
-    )]
-    Reward {
-        /// The name of the task.
-        task: String,
-        /// The row, counted from 1.
-        row: usize,
-        /// The reward.
-        reward: f64,
-        /// The largest reward of the problem.
-        reward_max: f64,
-    },
-    /// A success has no reward.
-    #[error("task {task}: row {row}: a success without a reward")]
-    MissingReward {
-        /// The name of the task.
-        task: String,
-        /// The row, counted from 1.
-        row: usize,
-    },
-    /// A learner with full feedback needs the rewards of failures, and some rows have none.
-    #[error(
-        "learner {learner} needs the rewards that failures would have had, which some rows do \
-         not have: add them, or leave out the learner"
-    )]
-    ForgoneRewards {
-        /// The learner.
-        learner: String,
-    },
-    /// The rows do not form a curve, which should not happen.
-    #[error("the record does not form a curve: {0}")]
-    Curve(#[from] crate::curve::CurveError),
-}
 
 /// The record of every task of a problem, in the problem's order.
 #[derive(Debug, Clone)]
@@ -117,8 +24,10 @@ pub struct Record {
 #[derive(Debug, Clone)]
 pub struct TaskRecord {
     rows: TaskRows,
-    /// Rewards relative to the largest reward.
+    /// Rewards relative to the largest reward; none for counts.
     rewards: Vec<Option<Reward>>,
+    /// The completions of count rows.
+    completions: Vec<Completions>,
     /// The pools of rows by spend: a row can be replayed from the spend of its pool up to that of
     /// the next. Threshold rows form one pool from 0 on.
     pools: Vec<Pool>,
@@ -145,6 +54,13 @@ impl Record {
         if tasks.len() != problem.tasks().len() {
             let (expected, got) = (problem.tasks().len(), tasks.len());
             return Err(RecordError::TaskCount { expected, got });
+        }
+        for (task, rows) in problem.tasks().iter().zip(&tasks) {
+            let has_counts = matches!(rows, TaskRows::Counts(_));
+            let is_count = if has_counts { problem.has_counts() } else { task.volume() != 1.0 };
+            if has_counts != is_count {
+                return Err(RecordError::Counts { task: one_line(task.name()), has_counts });
+            }
         }
         let named = problem.tasks().iter().zip(tasks);
         let tasks = named
@@ -185,12 +101,7 @@ impl Record {
 
 impl TaskRecord {
     fn new(task: String, rows: TaskRows, reward_max: f64) -> Result<Self, RecordError> {
-        let given: Vec<(f64, Option<f64>)> = match &rows {
-            TaskRows::Thresholds(rows) => {
-                rows.iter().map(|row| (row.threshold, Some(row.reward))).collect()
-            }
-            TaskRows::Outcomes(rows) => rows.iter().map(|row| (row.spend, row.reward)).collect(),
-        };
+        let given = rows.amounts();
         if given.is_empty() {
             return Err(RecordError::NoRows { task });
         }
@@ -199,24 +110,42 @@ impl TaskRecord {
             if !(spend >= 0.0 && spend.is_finite()) {
                 return Err(RecordError::Amount { task, row, amount: spend });
             }
+            let most = rows.most_rewards(position);
+            let reward_max = most * reward_max;
             if let Some(reward) = reward.filter(|reward| !(0.0..=reward_max).contains(reward)) {
-                return Err(RecordError::Reward { task, row, reward, reward_max });
+                let completions = most as u64;
+                return Err(RecordError::Reward { task, row, reward, reward_max, completions });
+            }
+            if rows.lacks_reward(position) {
+                return Err(RecordError::MissingReward { task, row });
             }
         }
-        if let TaskRows::Outcomes(rows) = &rows
-            && let Some(row) = rows.iter().position(|row| row.success && row.reward.is_none())
-        {
-            return Err(RecordError::MissingReward { task, row: row + 1 });
-        }
-        let rewards: Vec<Option<Reward>> = given
-            .iter()
-            .map(|(_, reward)| Some(Reward::from_share((*reward)? / reward_max)))
-            .collect();
-        let mut record =
-            Self { rows, rewards, pools: Vec::new(), known_to: f64::INFINITY, mean_reward: 0.0 };
+        let share = |reward: f64| reward / reward_max;
+        let (rewards, completions) = match &rows {
+            TaskRows::Counts(rows) => {
+                let counted = |row: &CountRow| {
+                    Completions::from_share(row.completions, share(row.reward))
+                        .unwrap_or(Completions::NONE)
+                };
+                (vec![None; rows.len()], rows.iter().map(counted).collect())
+            }
+            _ => {
+                let rewards =
+                    given.iter().map(|(_, reward)| Some(Reward::from_share(share((*reward)?))));
+                (rewards.collect(), Vec::new())
+            }
+        };
+        let mut record = Self {
+            rows,
+            rewards,
+            completions,
+            pools: Vec::new(),
+            known_to: f64::INFINITY,
+            mean_reward: 0.0,
+        };
         record.pools = record.pooled();
-        if let TaskRows::Outcomes(rows) = &record.rows {
-            record.known_to = rows.iter().map(|row| row.spend).fold(0.0, f64::max);
+        if !matches!(record.rows, TaskRows::Thresholds(_)) {
+            record.known_to = given.iter().map(|(spend, _)| *spend).fold(0.0, f64::max);
         }
         record.mean_reward = record.mean_of_rewards();
         Ok(record)
@@ -249,41 +178,37 @@ impl TaskRecord {
 
     fn mean_of_rewards(&self) -> f64 {
         let counts = |row: &usize| match &self.rows {
-            TaskRows::Thresholds(_) => true,
             TaskRows::Outcomes(rows) => rows[*row].success,
+            _ => true,
         };
-        let counted: Vec<u64> = (0..self.len())
-            .filter(counts)
-            .filter_map(|row| self.rewards[row])
-            .map(Reward::units)
-            .collect();
-        if counted.is_empty() {
-            0.0
-        } else {
-            counted.iter().sum::<u64>() as f64 / counted.len() as f64 / Reward::UNITS as f64
-        }
+        let single = (0..self.len()).filter(counts).filter_map(|row| self.rewards[row]);
+        let single = single.map(|reward| (1, reward.units()));
+        let counted = self.completions.iter().map(|these| (these.count(), these.reward_sum()));
+        let (count, total) =
+            single.chain(counted).fold((0_u128, 0_u128), |(count, total), (more, reward)| {
+                (count + u128::from(more), total + u128::from(reward))
+            });
+        if count == 0 { 0.0 } else { total as f64 / count as f64 / Reward::UNITS as f64 }
     }
 
-    /// The gain of an outcome row at the spend that was tried.
-    fn gain_of(&self, row: usize) -> Reward {
+    /// The gain of a row where it succeeds, in billionths of the largest reward.
+    fn gain_of(&self, row: usize) -> u64 {
         match &self.rows {
-            TaskRows::Outcomes(rows) if !rows[row].success => Reward::ZERO,
-            _ => self.rewards[row].unwrap_or(Reward::ZERO),
+            TaskRows::Outcomes(rows) if !rows[row].success => 0,
+            TaskRows::Censored(rows) if rows[row].is_censored => 0,
+            TaskRows::Counts(_) => self.completions[row].reward_sum(),
+            _ => self.rewards[row].unwrap_or(Reward::ZERO).units(),
         }
     }
 
     fn pooled(&self) -> Vec<Pool> {
-        match &self.rows {
-            TaskRows::Thresholds(rows) => vec![Pool { from: 0.0, rows: (0..rows.len()).collect() }],
-            TaskRows::Outcomes(rows) => {
-                let tried: Vec<(f64, u64)> = rows
-                    .iter()
-                    .enumerate()
-                    .map(|(row, tried)| (tried.spend, self.gain_of(row).units()))
-                    .collect();
-                isotonic_pools(&tried).into_iter().map(|(from, rows)| Pool { from, rows }).collect()
-            }
+        if !self.rows.are_trials() {
+            return vec![Pool { from: 0.0, rows: (0..self.len()).collect() }];
         }
+        let spends = self.rows.amounts().into_iter().enumerate();
+        let tried: Vec<(f64, u64)> =
+            spends.map(|(row, (spend, _))| (spend, self.gain_of(row))).collect();
+        isotonic_pools(&tried).into_iter().map(|(from, rows)| Pool { from, rows }).collect()
     }
 
     /// The pool that a spend replays; `None` below the smallest spend tried.
@@ -310,6 +235,8 @@ impl TaskRecord {
         let is_done = match &self.rows {
             TaskRows::Thresholds(rows) => rows[row].threshold <= spend,
             TaskRows::Outcomes(rows) => rows[row].success,
+            TaskRows::Censored(rows) => !rows[row].is_censored && rows[row].threshold <= spend,
+            TaskRows::Counts(_) => return Outcome::of(self.completions[row]),
         };
         match self.rewards[row] {
             Some(reward) if is_done => Outcome::Done(reward),
@@ -324,60 +251,61 @@ impl TaskRecord {
         spend > 0.0 && (self.pool(spend).is_none() || spend > max_total(self.known_to))
     }
 
+    /// Whether a row was stopped below a spend, so that its outcome there is unknown.
+    #[must_use]
+    pub fn is_censored_below(&self, row: usize, spend: f64) -> bool {
+        match &self.rows {
+            TaskRows::Censored(rows) => rows[row].is_censored && rows[row].threshold < spend,
+            _ => false,
+        }
+    }
+
     /// The mean gain per round relative to the largest reward, as a function of the spend; in
     /// recorded order over `rounds` rounds.
     #[must_use]
     pub fn gains(&self, order: Order, rounds: u64) -> StepFunction {
-        match &self.rows {
-            TaskRows::Thresholds(rows) => {
-                let plays = plays(rows.len(), order, rounds);
-                let weighed = rows.iter().zip(&plays).enumerate();
-                let gains = weighed.map(|(row, (needed, plays))| {
-                    (needed.threshold, self.gain_of(row).units() as f64 * plays)
-                });
-                StepFunction::adding_up(
-                    gains.collect(),
-                    plays.iter().sum::<f64>() * Reward::UNITS as f64,
-                )
-            }
-            TaskRows::Outcomes(_) => {
-                let level = |pool: &Pool| {
-                    let plays = plays(pool.rows.len(), order, rounds);
-                    let gains = pool
-                        .rows
-                        .iter()
-                        .zip(&plays)
-                        .map(|(&row, plays)| self.gain_of(row).units() as f64 * plays);
-                    (
-                        pool.from,
-                        gains.sum::<f64>() / plays.iter().sum::<f64>() / Reward::UNITS as f64,
-                    )
-                };
-                StepFunction::new(self.pools.iter().map(level))
-            }
+        if self.rows.are_trials() {
+            let level = |pool: &Pool| {
+                let plays = plays(pool.rows.len(), order, rounds);
+                let gains = pool
+                    .rows
+                    .iter()
+                    .zip(&plays)
+                    .map(|(&row, plays)| self.gain_of(row) as f64 * plays);
+                (pool.from, gains.sum::<f64>() / plays.iter().sum::<f64>() / Reward::UNITS as f64)
+            };
+            return StepFunction::new(self.pools.iter().map(level));
         }
+        let plays = plays(self.len(), order, rounds);
+        let weighed = self.rows.amounts().into_iter().zip(&plays).enumerate();
+        let gains = weighed
+            .map(|(row, ((threshold, _), plays))| (threshold, self.gain_of(row) as f64 * plays));
+        StepFunction::adding_up(gains.collect(), plays.iter().sum::<f64>() * Reward::UNITS as f64)
     }
 
-    /// The share of rows that succeed, as a function of the spend; for outcome rows, the isotonic
-    /// regression.
+    /// The share of rows that succeed, as a function of the spend; for counts, the mean number of
+    /// completions. For rows with the outcome at one spend it is the isotonic regression.
     #[must_use]
     pub fn successes(&self) -> StepFunction {
-        match &self.rows {
-            TaskRows::Thresholds(rows) => StepFunction::adding_up(
-                rows.iter().map(|row| (row.threshold, 1.0)).collect(),
-                rows.len() as f64,
-            ),
-            TaskRows::Outcomes(rows) => {
-                let tried: Vec<(f64, u64)> =
-                    rows.iter().map(|row| (row.spend, u64::from(row.success))).collect();
-                let share = |pool: &[usize]| {
-                    pool.iter().filter(|row| rows[**row].success).count() as f64 / pool.len() as f64
-                };
-                StepFunction::new(
-                    isotonic_pools(&tried).into_iter().map(|(from, pool)| (from, share(&pool))),
-                )
+        let thresholds = |exact: Vec<(f64, f64)>| StepFunction::adding_up(exact, self.len() as f64);
+        let tried: Vec<(f64, u64)> = match &self.rows {
+            TaskRows::Thresholds(rows) => {
+                return thresholds(rows.iter().map(|row| (row.threshold, 1.0)).collect());
             }
-        }
+            TaskRows::Censored(rows) => {
+                let exact = rows.iter().filter(|row| !row.is_censored);
+                return thresholds(exact.map(|row| (row.threshold, 1.0)).collect());
+            }
+            TaskRows::Outcomes(rows) => {
+                rows.iter().map(|row| (row.spend, u64::from(row.success))).collect()
+            }
+            TaskRows::Counts(rows) => rows.iter().map(|row| (row.spend, row.completions)).collect(),
+        };
+        let mean = |pool: &[usize]| {
+            pool.iter().map(|&row| tried[row].1 as f64).sum::<f64>() / pool.len() as f64
+        };
+        let pools = isotonic_pools(&tried).into_iter();
+        StepFunction::new(pools.map(|(from, pool)| (from, mean(&pool))))
     }
 }
 

@@ -35,6 +35,9 @@ pub struct Replay<'a> {
     pub rounds: u64,
     /// The number of replications per learner.
     pub replications: u64,
+    /// Whether learners start from the totals of a log, [`Task::seen`](crate::Task::seen). They
+    /// must not if the log has the very rows that are replayed.
+    pub starts_from_seen: bool,
     /// Replication r has the seed `seed + r`, r = 0, 1, …
     pub seed: u64,
 }
@@ -211,8 +214,7 @@ impl<'a> Run<'a> {
             learner: (*learner).into(),
             horizon: Some(replay.rounds),
             seed,
-            // The problem may have been fitted to the very rows that are replayed.
-            ignore_seen: true,
+            ignore_seen: !replay.starts_from_seen,
             ..CampaignOptions::default()
         };
         let campaign = Campaign::new(replay.problem, options);
@@ -263,7 +265,10 @@ impl<'a> Run<'a> {
             };
             self.outcomes[task] = outcome(spend);
             self.spend[task].add(spend);
-            self.outside += u64::from(record.is_outside(spend));
+            let row = record.row(spend, round, order, uniform);
+            let is_unknown = record.is_outside(spend)
+                || row.is_some_and(|row| record.is_censored_below(row, spend));
+            self.outside += u64::from(is_unknown);
             match order {
                 Order::Shuffled => mean.add(self.gains[task].value(spend)),
                 Order::Recorded => {

@@ -10,7 +10,7 @@ use crate::oracle::{Options, Oracle};
 use crate::problem::{Bounds, Problem};
 use crate::simulation::ExperimentError;
 
-use super::record::RecordError;
+use super::RecordError;
 
 /// An allocation that is used in every round.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -19,6 +19,13 @@ pub struct FixedSplit {
     pub spend: Vec<f64>,
     /// The gain per round on the record, in the problem's unit of reward.
     pub gain: f64,
+}
+
+impl FixedSplit {
+    fn new(problem: &Problem, gains: &[StepFunction], spend: Vec<f64>) -> Self {
+        let gain = sum(gains.iter().zip(&spend).map(|(gain, &spend)| gain.value(spend)));
+        Self { gain: gain * problem.reward_max(), spend }
+    }
 }
 
 /// The fixed allocations that learners are compared with.
@@ -55,10 +62,7 @@ impl Splits {
     ) -> Result<Self, ReplayError> {
         let gains: Vec<StepFunction> =
             record.tasks().iter().map(|task| task.gains(order, rounds)).collect();
-        let fixed = |spend: Vec<f64>| {
-            let gain = sum(gains.iter().zip(&spend).map(|(gain, &spend)| gain.value(spend)));
-            FixedSplit { gain: gain * problem.reward_max(), spend }
-        };
+        let fixed = |spend: Vec<f64>| FixedSplit::new(problem, &gains, spend);
         let (best, gap) = allocated(problem, gains.iter())?;
         let means: Vec<f64> = record.tasks().iter().map(|task| task.mean_reward()).collect();
         let successes: Vec<StepFunction> =
@@ -75,6 +79,20 @@ impl Splits {
             model: fixed(model),
             even: fixed(even),
         })
+    }
+
+    /// A given allocation, one spend per task, on a record.
+    #[must_use]
+    pub fn fixed(
+        problem: &Problem,
+        record: &Record,
+        order: Order,
+        rounds: u64,
+        spend: &[f64],
+    ) -> FixedSplit {
+        let gains: Vec<StepFunction> =
+            record.tasks().iter().map(|task| task.gains(order, rounds)).collect();
+        FixedSplit::new(problem, &gains, spend.to_vec())
     }
 
     /// The loss per round of an allocation against the best allocation.
@@ -127,7 +145,9 @@ fn allocated_for<'a>(
     let weight = |task: usize| weights.map_or(1.0, |weights| weights[task]);
     let values: Vec<f64> =
         curves.iter().enumerate().map(|(task, (_, height))| height * weight(task)).collect();
-    solve(&problem.with_curves(curves.into_iter().map(|(curve, _)| curve).collect()), &values)
+    // The heights of recorded counts include the volume.
+    let curves = curves.into_iter().map(|(curve, _)| curve).collect();
+    solve(&problem.with_curves(curves).without_volumes(), &values)
 }
 
 /// Cannot happen, because the amounts of a record are checked.

@@ -1,5 +1,6 @@
 //! `outlay replay`: learners on recorded outcomes, and tests of the model's assumptions.
 
+mod holdout;
 mod record;
 mod rows;
 mod table;
@@ -23,6 +24,7 @@ use crate::output::command_line;
 use crate::output::progress::{Work, with_progress};
 use crate::output::{CommandOutput, Ending, Format};
 use crate::run::{interrupt, threads};
+use holdout::{Divided, divide};
 
 /// Default number of rounds. Rows are drawn repeatedly, so more rounds add little information.
 const DEFAULT_ROUNDS: u64 = 1000;
@@ -38,8 +40,14 @@ pub(crate) fn run(arguments: &ReplayArgs, quiet: bool) -> Result<CommandOutput, 
         ReportFile::new(arguments.report.as_deref(), &[&arguments.problem, &arguments.runs])?;
     let problem = problem_source::problem(&arguments.problem)?;
     let runs = CsvFile::read(&arguments.runs)?;
-    let recorded = rows::read(&problem, arguments, &runs)?;
+    let mut recorded = rows::read(&problem, arguments, &runs)?;
     let file_name = runs.name;
+    let mut remarks = std::mem::take(&mut recorded.remarks);
+    let divided = match arguments.split_at {
+        Some(at) => Some(divide(&problem, &mut recorded, at, &file_name)?),
+        None => None,
+    };
+    let problem = divided.as_ref().map_or(problem, |divided| divided.fitted.problem.clone());
     let record = Record::new(&problem, recorded.tasks)
         .map_err(|error| Failure::many(&file_name, &[error.to_string()]))?;
     let learners = match &arguments.learners[..] {
@@ -58,10 +66,11 @@ pub(crate) fn run(arguments: &ReplayArgs, quiet: bool) -> Result<CommandOutput, 
     };
     let summary = replay.summary(&splits, &results)?;
     let assumptions = assumptions(&problem, &record);
-    let mut remarks = recorded.remarks;
     remarks.extend(about_environment(&problem));
+    remarks.extend(divided.iter().flat_map(Divided::remarks));
+    let holdout = divided.map(|divided| divided.judged(&replay)).transpose()?;
     let command = command(arguments, &learners, &summary);
-    let replayed = Replayed { problem, record, runs: file_name, summary, assumptions };
+    let replayed = Replayed { problem, record, runs: file_name, summary, assumptions, holdout };
     if let Some(file) = file {
         remarks.push(file.write(&replay::page(&replayed, &command))?);
     }
@@ -93,6 +102,8 @@ fn plan<'a>(
         order,
         rounds: arguments.rounds.unwrap_or(rounds),
         replications: arguments.replications.unwrap_or(replications),
+        // Without a split, the problem may have been fitted to the very rows that are replayed.
+        starts_from_seen: arguments.split_at.is_some(),
         seed: arguments.seed,
     }
 }
@@ -137,13 +148,20 @@ fn command(arguments: &ReplayArgs, learners: &[LearnerSpec], summary: &ReplaySum
         [("--task", Some(&arguments.task)), ("--threshold", arguments.threshold.as_ref())];
     let columns = columns
         .into_iter()
-        .chain([("--spend", arguments.spend.as_ref()), ("--success", arguments.success.as_ref())]);
+        .chain([("--spend", arguments.spend.as_ref()), ("--success", arguments.success.as_ref())])
+        .chain([("--count", arguments.count.as_ref()), ("--revenue", arguments.revenue.as_ref())])
+        .chain([("--date", arguments.date.as_ref())]);
     for (flag, name) in columns.chain([("--reward", Some(&arguments.reward))]) {
         // Default names are omitted.
-        if let Some(name) = name.filter(|name| flag.trim_start_matches('-') != name.as_str()) {
+        let has_default = !["--count", "--revenue", "--date"].contains(&flag);
+        let is_default =
+            |name: &&String| has_default && flag.trim_start_matches('-') == name.as_str();
+        if let Some(name) = name.filter(|name| !is_default(name)) {
             words.extend([flag.to_owned(), name.clone()]);
         }
     }
+    words
+        .extend(arguments.split_at.iter().flat_map(|at| ["--split-at".to_owned(), at.to_string()]));
     for learner in learners {
         words.extend(["--learner".to_owned(), learner.to_string()]);
     }

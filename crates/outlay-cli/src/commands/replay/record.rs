@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::output;
-use outlay_report::replay::Replayed;
+use outlay_report::replay::{Holdout, Replayed};
 
 #[derive(Serialize)]
 struct Output<'a> {
@@ -15,6 +15,8 @@ struct Output<'a> {
     #[serde(flatten)]
     summary: &'a ReplaySummary,
     assumptions: &'a [TaskAssumptions],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    holdout: Option<&'a Holdout>,
 }
 
 /// One object: the splits, the learners, the assumptions.
@@ -23,14 +25,13 @@ pub(super) fn json(replayed: &Replayed) -> Result<String, Failure> {
         runs: &replayed.runs,
         summary: &replayed.summary,
         assumptions: &replayed.assumptions,
+        holdout: replayed.holdout.as_ref(),
     })
 }
 
 /// One row per learner.
 pub(super) fn csv(replayed: &Replayed) -> Result<String, Failure> {
-    output::csv(
-        replayed.summary.learners.iter().map(|learner| Row::new(&replayed.summary, learner)),
-    )
+    output::csv(replayed.summary.learners.iter().map(|learner| Row::new(replayed, learner)))
 }
 
 #[derive(Serialize)]
@@ -56,10 +57,14 @@ struct Row<'a> {
     even_gain: f64,
     outside: f64,
     oracle_gap: f64,
+    /// Empty unless the rows are divided.
+    plan_gain: Option<f64>,
+    current_gain: Option<f64>,
 }
 
 impl<'a> Row<'a> {
-    fn new(summary: &'a ReplaySummary, learner: &'a LearnerReplay) -> Self {
+    fn new(replayed: &'a Replayed, learner: &'a LearnerReplay) -> Self {
+        let (summary, holdout) = (&replayed.summary, replayed.holdout.as_ref());
         let splits = &summary.splits;
         Self {
             learner: &learner.learner,
@@ -83,6 +88,8 @@ impl<'a> Row<'a> {
             even_gain: splits.even.gain,
             outside: learner.outside,
             oracle_gap: learner.oracle_gap,
+            plan_gain: holdout.map(|holdout| holdout.plan.gain),
+            current_gain: holdout.and_then(|holdout| Some(holdout.current.as_ref()?.gain)),
         }
     }
 }

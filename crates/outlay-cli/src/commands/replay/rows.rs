@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use outlay::replay::{OutcomeRow, TaskRows, ThresholdRow};
+use outlay::replay::{CensoredRow, CountRow, OutcomeRow, TaskRows, ThresholdRow};
 use outlay::{Problem, Task};
 
 use crate::args::ReplayArgs;
 use crate::failure::Failure;
 use crate::input::csv_table::{CsvFile, CsvRow, CsvTable};
+use crate::input::date::Date;
 use crate::input::task_names::{TaskNames, similar_names};
 use outlay::text::{listed, nearest};
 
@@ -15,6 +16,8 @@ use outlay::text::{listed, nearest};
 #[derive(Debug)]
 pub(super) struct Recorded {
     pub(super) tasks: Vec<TaskRows>,
+    /// The dates of these rows, if a column has them.
+    pub(super) dates: Option<Vec<Vec<Date>>>,
     pub(super) remarks: Vec<String>,
 }
 
@@ -26,12 +29,16 @@ const EXPECTED_COLUMNS: &str = "recorded rows have the columns task, threshold a
 struct Columns {
     task: Vec<usize>,
     kind: Kind,
+    /// Column of the reward, or of the sum of rewards.
     reward: usize,
+    date: Option<usize>,
 }
 
 enum Kind {
     Threshold(usize),
+    Censored { threshold: usize, success: usize },
     Outcome { spend: usize, success: usize },
+    Count { spend: usize, count: usize },
 }
 
 impl Columns {
@@ -44,17 +51,30 @@ impl Columns {
                 .map(|name| rows.column(name.trim(), EXPECTED_COLUMNS))
                 .collect::<Result<_, _>>()?,
         };
+        let named = |name: &Option<String>, default| {
+            rows.column(name.as_deref().unwrap_or(default), EXPECTED_COLUMNS)
+        };
         let outcome = || -> Result<Kind, Failure> {
-            let column = |name: &Option<String>, default| {
-                rows.column(name.as_deref().unwrap_or(default), EXPECTED_COLUMNS)
-            };
             Ok(Kind::Outcome {
-                spend: column(&arguments.spend, "spend")?,
-                success: column(&arguments.success, "success")?,
+                spend: named(&arguments.spend, "spend")?,
+                success: named(&arguments.success, "success")?,
             })
         };
         let kind = match &arguments.threshold {
-            Some(name) => Kind::Threshold(rows.column(name, EXPECTED_COLUMNS)?),
+            Some(name) => {
+                let threshold = rows.column(name, EXPECTED_COLUMNS)?;
+                match &arguments.success {
+                    Some(name) => {
+                        let success = rows.column(name, EXPECTED_COLUMNS)?;
+                        Kind::Censored { threshold, success }
+                    }
+                    None => Kind::Threshold(threshold),
+                }
+            }
+            None if arguments.count.is_some() => Kind::Count {
+                spend: named(&arguments.spend, "spend")?,
+                count: named(&arguments.count, "count")?,
+            },
             None if arguments.spend.is_some() || arguments.success.is_some() => outcome()?,
             None => match rows.optional("threshold") {
                 Some(column) => Kind::Threshold(column),
@@ -64,7 +84,14 @@ impl Columns {
                 None => Kind::Threshold(rows.column("threshold", EXPECTED_COLUMNS)?),
             },
         };
-        Ok(Self { task, kind, reward: rows.column(&arguments.reward, EXPECTED_COLUMNS)? })
+        let reward = arguments.revenue.as_ref().unwrap_or(&arguments.reward);
+        let date = arguments.date.as_deref();
+        Ok(Self {
+            task,
+            kind,
+            reward: rows.column(reward, EXPECTED_COLUMNS)?,
+            date: date.map(|name| rows.column(name, "given by --date")).transpose()?,
+        })
     }
 
     fn name(&self, row: &CsvRow<'_>) -> String {
@@ -79,8 +106,16 @@ impl Columns {
     fn no_rows(&self) -> TaskRows {
         match self.kind {
             Kind::Threshold(_) => TaskRows::Thresholds(Vec::new()),
+            Kind::Censored { .. } => TaskRows::Censored(Vec::new()),
             Kind::Outcome { .. } => TaskRows::Outcomes(Vec::new()),
+            Kind::Count { .. } => TaskRows::Counts(Vec::new()),
         }
+    }
+
+    /// The date of a row, if there is a column for it.
+    fn date(&self, row: &CsvRow<'_>) -> Result<Option<Date>, String> {
+        let read = |column| row.text(column).parse::<Date>();
+        self.date.map(read).transpose().map_err(|message| format!("date: {message}"))
     }
 
     fn take(&self, row: &CsvRow<'_>, reward_max: f64, into: &mut TaskRows) -> Result<(), String> {
@@ -93,13 +128,56 @@ impl Columns {
             (Kind::Outcome { spend, success }, TaskRows::Outcomes(rows)) => {
                 let (spend, success) =
                     (row.amount(*spend, "spend")?, row.flag(*success, "success")?);
-                let is_unknown = !success && row.text(self.reward).is_empty();
-                let reward = if is_unknown { None } else { Some(self.reward(row, reward_max)?) };
+                let reward = self.known_reward(row, success, reward_max)?;
                 rows.push(OutcomeRow { spend, success, reward });
+            }
+            (Kind::Censored { threshold, success }, TaskRows::Censored(rows)) => {
+                let (threshold, success) =
+                    (row.amount(*threshold, "threshold")?, row.flag(*success, "success")?);
+                let reward = self.known_reward(row, success, reward_max)?;
+                rows.push(CensoredRow { threshold, is_censored: !success, reward });
+            }
+            (Kind::Count { spend, count }, TaskRows::Counts(rows)) => {
+                let (spend, completions) =
+                    (row.amount(*spend, "spend")?, row.count_or_zero(*count, "count")?);
+                let reward = self.revenue(row, completions, reward_max)?;
+                rows.push(CountRow { spend, completions, reward });
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// The reward of a row, which may be empty for a failure.
+    fn known_reward(
+        &self,
+        row: &CsvRow<'_>,
+        success: bool,
+        reward_max: f64,
+    ) -> Result<Option<f64>, String> {
+        let is_unknown = !success && row.text(self.reward).is_empty();
+        if is_unknown { Ok(None) } else { self.reward(row, reward_max).map(Some) }
+    }
+
+    /// The sum of the rewards of a row, which may be empty if nothing was completed.
+    fn revenue(&self, row: &CsvRow<'_>, completions: u64, reward_max: f64) -> Result<f64, String> {
+        if completions == 0 && row.text(self.reward).is_empty() {
+            return Ok(0.0);
+        }
+        let revenue = row.amount(self.reward, "revenue")?;
+        if completions == 0 && revenue > 0.0 {
+            return Err(format!(
+                "revenue: {revenue}, but count is 0; a row without completions has no revenue"
+            ));
+        }
+        let most = completions as f64 * reward_max;
+        if revenue > most {
+            return Err(format!(
+                "revenue: {revenue} is above {completions} times reward_max = {reward_max} of the \
+                 problem; increase reward_max"
+            ));
+        }
+        Ok(revenue)
     }
 
     fn reward(&self, row: &CsvRow<'_>, reward_max: f64) -> Result<f64, String> {
@@ -123,6 +201,7 @@ pub(super) fn read(
     let columns = Columns::find(&rows, arguments)?;
     let names = TaskNames::new(problem);
     let mut tasks: Vec<TaskRows> = problem.tasks().iter().map(|_| columns.no_rows()).collect();
+    let mut dates = columns.date.map(|_| vec![Vec::new(); tasks.len()]);
     let mut others: BTreeMap<String, usize> = BTreeMap::new();
     let mut seen = vec![false; tasks.len()];
     let mut errors = rows.each(|row| {
@@ -132,6 +211,9 @@ pub(super) fn read(
             return Ok(());
         };
         seen[position] = true;
+        if let (Some(dates), Some(date)) = (&mut dates, columns.date(row)?) {
+            dates[position].push(date);
+        }
         columns.take(row, problem.reward_max(), &mut tasks[position])
     });
     // A task with invalid rows still has rows.
@@ -152,7 +234,7 @@ pub(super) fn read(
     remarks.extend(left_out(&others));
     let names = problem.tasks().iter().map(Task::name).chain(others.keys().map(String::as_str));
     remarks.extend(similar_names(names));
-    Ok(Recorded { tasks, remarks })
+    Ok(Recorded { tasks, dates, remarks })
 }
 
 /// The error that tasks have no rows, with a suggestion.

@@ -4,7 +4,7 @@ use outlay::replay::{LearnerReplay, Order, ReplaySummary};
 
 use crate::output::table::{Align, Table, hidden_line, most_important, wrapped};
 use outlay_report::number::{Precision, counted, figure, gap, percent, plain, seeds};
-use outlay_report::replay::{Replayed, correlation, findings, losses, p_number};
+use outlay_report::replay::{Replayed, correlation, findings, holdout_words, losses, p_number};
 use outlay_report::simulation::mean_with_interval;
 
 pub(super) fn tables(replayed: &Replayed) -> String {
@@ -14,8 +14,15 @@ pub(super) fn tables(replayed: &Replayed) -> String {
     };
     let (losses, findings) =
         (paragraphs(losses(summary)), paragraphs(findings(record, assumptions)));
-    let parts =
-        [learners(summary), splits(summary), losses, tasks(replayed), findings, line(replayed)];
+    let holdout = paragraphs(holdout_words(replayed));
+    let parts = [
+        learners(summary),
+        splits(replayed),
+        format!("{holdout}{losses}"),
+        tasks(replayed),
+        findings,
+        line(replayed),
+    ];
     parts.join("\n")
 }
 
@@ -56,7 +63,8 @@ fn outside(learner: &LearnerReplay) -> String {
     if learner.outside > 0.0 { percent(learner.outside) } else { String::new() }
 }
 
-fn splits(summary: &ReplaySummary) -> String {
+fn splits(replayed: &Replayed) -> String {
+    let summary = &replayed.summary;
     use Align::{Left, Right};
     let mut table = Table::new(&[
         ("fixed split", Left),
@@ -64,22 +72,7 @@ fn splits(summary: &ReplaySummary) -> String {
         ("of the best", Right),
         ("information", Left),
     ]);
-    let splits = &summary.splits;
-    let rows = [
-        ("best in hindsight", &splits.best, "every row"),
-        (
-            "model's best, recorded curves",
-            &splits.model_recorded,
-            "success rates and mean rewards of the rows",
-        ),
-        (
-            "model's best, problem's curves",
-            &splits.model,
-            "the problem's curves, mean rewards of the rows",
-        ),
-        ("even split", &splits.even, "nothing"),
-    ];
-    for (name, split, knows) in rows {
+    for (name, split, knows) in replayed.fixed_splits() {
         table.row(vec![
             name.to_owned(),
             figure(split.gain),
@@ -137,9 +130,17 @@ fn line(replayed: &Replayed) -> String {
         Order::Recorded => "in recorded order",
         Order::Shuffled => "rows drawn with replacement",
     };
+    let part = match &replayed.holdout {
+        Some(holdout) => format!(" from {} on", holdout.at),
+        None => String::new(),
+    };
     let parts = [
         runs.clone(),
-        format!("{} of {}", counted(record.len(), "row"), counted(summary.tasks.len(), "task")),
+        format!(
+            "{} of {}{part}",
+            counted(record.len(), "row"),
+            counted(summary.tasks.len(), "task")
+        ),
         format!("{}, {order}", counted(summary.rounds as usize, "round")),
         format!(
             "{}, {}",
