@@ -89,16 +89,22 @@ fn date(day: u64) -> String {
     format!("{year}-{month:02}-{left:02}")
 }
 
-/// Writes the log as CSV.
+/// The log as CSV.
+pub(crate) fn csv(truth: &Problem, seed: u64) -> String {
+    let mut text = "date,channel,spend,conversions,revenue\n".to_owned();
+    for row in rows(truth, seed) {
+        let (date, channel) = (date(row.day), truth.tasks()[row.task].name());
+        text += &format!("{date},{channel},{},{},{}\n", row.spend, row.count, row.revenue);
+    }
+    text
+}
+
+/// Prints the log.
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let path = arguments.next().ok_or("usage: channel_log TRUTH.toml [SEED]")?;
     let seed = arguments.next().map_or(Ok(1), |seed| seed.parse())?;
     let truth = Problem::from_toml(&std::fs::read_to_string(path)?, &NoFiles)?;
-    println!("date,channel,spend,conversions,revenue");
-    for row in rows(&truth, seed) {
-        let channel = truth.tasks()[row.task].name();
-        println!("{},{channel},{},{},{}", date(row.day), row.spend, row.count, row.revenue);
-    }
+    print!("{}", csv(&truth, seed));
     Ok(())
 }

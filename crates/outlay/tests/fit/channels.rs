@@ -1,10 +1,10 @@
 //! The plan from a log of daily counts compared with the true optimum.
 
-#[allow(dead_code, reason = "the log is not printed")]
+#[allow(dead_code, reason = "its main function is not called")]
 #[path = "../../examples/channel_log.rs"]
 mod channel_log;
 
-use outlay::fit::{Choice, CountLog, Options, Rewards, fit_counts};
+use outlay::fit::{Choice, CountLog, Options, Rewards, Warning, fit_counts};
 use outlay::plan::value_of;
 use outlay::problem::NoFiles;
 use outlay::{Oracle, Problem, ProblemSpec, TaskSpec};
@@ -21,10 +21,12 @@ fn best_plan(problem: &Problem) -> Vec<f64> {
     oracle.allocate(&values, problem.budget(), &options).unwrap().spend.clone()
 }
 
-/// The problem that is fitted to the log of a seed.
-fn fitted(truth: &Problem, seed: u64) -> Problem {
+/// The problem that is fitted to the log of a seed, and whether a fit has a warning besides that
+/// of extrapolation.
+fn fitted(truth: &Problem, seed: u64) -> (Problem, bool) {
     let rows = channel_log::rows(truth, seed);
     let options = Options { budget: Some(truth.budget()), ..Options::default() };
+    let mut has_warning = false;
     let task = |position: usize| {
         let name = truth.tasks()[position].name();
         let own = || rows.iter().filter(|row| row.task == position);
@@ -35,20 +37,22 @@ fn fitted(truth: &Problem, seed: u64) -> Problem {
         }
         let fitted = fit_counts(&log, Choice::Auto, &options).unwrap();
         println!("{seed} {name}: {} {:?}", fitted.kind, fitted.counts);
+        let is_warning = |warning: &Warning| !matches!(warning, Warning::Extrapolates { .. });
+        has_warning |= fitted.warnings.iter().any(is_warning);
         TaskSpec {
             volume: fitted.counts.map(|counts| counts.volume),
             value: rewards.mean(),
             ..TaskSpec::new(name, fitted.curve)
         }
     };
-    ProblemSpec {
+    let tasks = (0..truth.tasks().len()).map(task).collect();
+    let problem = ProblemSpec {
         budget: truth.budget(),
         reward_max: truth.reward_max(),
-        tasks: (0..truth.tasks().len()).map(task).collect(),
+        tasks,
         ..ProblemSpec::default()
-    }
-    .check()
-    .unwrap()
+    };
+    (problem.check().unwrap(), has_warning)
 }
 
 /// The true value of the fitted plan as a share of the true optimum, for each seed.
@@ -57,15 +61,24 @@ fn shares(seeds: u64) -> Vec<f64> {
     let values = truth.values().unwrap();
     let optimum = value_of(&truth, &values, &best_plan(&truth));
     let current: Vec<f64> = truth.tasks().iter().map(|task| task.current().unwrap()).collect();
-    println!("current plan: {}", value_of(&truth, &values, &current) / optimum);
+    let today = value_of(&truth, &values, &current) / optimum;
+    println!("current plan: {today}");
     let share = |seed: u64| {
-        let plan = best_plan(&fitted(&truth, seed));
-        value_of(&truth, &values, &plan) / optimum
+        let (problem, has_warning) = fitted(&truth, seed);
+        let share = value_of(&truth, &values, &best_plan(&problem)) / optimum;
+        assert!(share >= today || has_warning, "seed {seed}: {share} is below today's {today}");
+        share
     };
     let mut shares: Vec<f64> = (1..=seeds).map(share).collect();
     shares.sort_by(f64::total_cmp);
     println!("{shares:?}");
     shares
+}
+
+#[test]
+fn the_log_of_the_example_is_that_of_the_program() {
+    let log = include_str!("../../../../examples/channels/log.csv");
+    assert!(channel_log::csv(&truth(), 1) == log, "write it again with channel_log");
 }
 
 #[test]
