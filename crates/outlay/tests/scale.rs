@@ -203,7 +203,7 @@ fn impossible_conditions_are_refused() {
     let binomial = planner(&counted("completions = 'binomial'"), "greedy");
     assert_eq!(
         message(&binomial, None, Some(&[1.5, 1.0, 1.0])),
-        "volume of task search: must be whole for binomial completions, not 1.5"
+        "volume of task search: must be whole if completions are binomial, not 1.5"
     );
 }
 
@@ -392,8 +392,8 @@ fn impossible_profiles_are_refused() {
         ),
         (
             "scale = { file = 'week.csv', index = 'day' }",
-            "environment.scale.index: in `week.csv`: there is no column `day`: one of `hour`, \
-             `search`, `audio`",
+            "environment.scale.index: in `week.csv`: there is no column `day`: expected one \
+             of `hour`, `search`, `audio`",
         ),
         (
             "scale = { file = 'other.csv' }",
@@ -401,7 +401,7 @@ fn impossible_profiles_are_refused() {
         ),
         (
             "volume = { search = [2.5] }\ncompletions = 'binomial'",
-            "environment.volume.search[0]: must be whole for binomial completions, not 2.5",
+            "environment.volume.search[0]: must be whole if completions are binomial, not 2.5",
         ),
     ] {
         let found = error(environment);
@@ -497,6 +497,10 @@ fn experiments_refuse_learners_of_fixed_curves() {
     assert!(experiment(", hide_scale = true", "lattimore").check().is_ok());
     let summary = experiment("", "uniform").run_all(std::num::NonZeroUsize::MIN).unwrap();
     // The regret of the even split is that of `uniform`, over whole periods.
+    let per_round = summary[0].learners[0].regret.mean / 60.0;
+    assert!((summary[0].uniform_regret_per_round - per_round).abs() < 1e-9);
+    let summary = experiment(", budget = [50, 150]", "uniform");
+    let summary = summary.run_all(std::num::NonZeroUsize::MIN).unwrap();
     let per_round = summary[0].learners[0].regret.mean / 60.0;
     assert!((summary[0].uniform_regret_per_round - per_round).abs() < 1e-9);
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::environment::mean_rewards;
-use super::varying_curves::regret_of;
+use super::varying_curves::even_split_regret;
 use super::{Case, Environment, Experiment, ExperimentError, Replication, trace_rounds};
 use crate::feedback::Feedback;
 use crate::learner::{LearnerChoice, LearnerSpec, even_split};
@@ -103,9 +103,9 @@ pub struct ReplicationSummary {
 /// The best allocation of the problem.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Optimum {
-    /// Expected reward per round, averaged over the rounds if budgets vary.
+    /// Expected reward per round, averaged over the rounds if budgets or curves vary.
     pub value: f64,
-    /// The allocation at the problem's budget.
+    /// The allocation at the problem's budget and with its usual curves.
     pub spend: Vec<f64>,
     /// The relative optimality gap of `value`.
     pub gap: f64,
@@ -196,12 +196,11 @@ pub(super) fn summarise(
         spend: best.spend.clone(),
         gap: best.gap(),
     };
-    let even = even_spend(&problem);
     let even_regret = match problem.environment().has_profiles() {
-        false => best.value - value_of(&problem, &means, &even),
+        false => best.value - even_value(&problem, &means),
         true => {
             let environment = Environment::new(&problem, experiment.seed)?;
-            regret_of(&problem, &means, &environment, &even, case.horizon)?
+            even_split_regret(&problem, &means, &environment, case.horizon)?
         }
     };
     let uniform_regret_per_round = even_regret * problem.reward_max();
@@ -227,12 +226,12 @@ pub(super) fn summarise(
     })
 }
 
-/// The even split of the problem's budget.
-fn even_spend(problem: &Problem) -> Vec<f64> {
+/// Expected reward of the even split, as a multiple of the largest reward.
+fn even_value(problem: &Problem, means: &[f64]) -> f64 {
     let bounds: Vec<Bounds> = problem.tasks().iter().map(|task| task.bounds()).collect();
     let mut spend = vec![0.0; bounds.len()];
     even_split(&bounds, problem.budget(), None, &mut spend);
-    spend
+    value_of(problem, means, &spend)
 }
 
 /// The data that the summaries of a case share.
@@ -297,14 +296,16 @@ impl About<'_> {
         (0..self.rounds.len()).map(at).collect()
     }
 
-    /// The regret bounds that apply; the theorems assume that outcomes arrive at once, that the
-    /// learner starts from nothing and that it knows the curves.
+    /// The regret bounds that apply; the theorems assume that outcomes arrive at once, that tasks
+    /// complete at most once in a round, that the learner starts from nothing and that it knows the
+    /// curves.
     fn bounds(&self, learner: &LearnerChoice) -> Vec<BoundCurve> {
         let tasks = self.problem.tasks().len();
         let starts_from_log = self.problem.tasks().iter().any(|task| task.seen().is_some());
         let environment = self.problem.environment();
         let is_hidden = environment.has_profiles() && environment.hide_scale;
-        if environment.delay.is_some() || starts_from_log || is_hidden {
+        let is_outside = environment.delay.is_some() || self.problem.has_counts();
+        if is_outside || starts_from_log || is_hidden {
             return Vec::new();
         }
         let varies = environment.budget.is_some() || environment.has_profiles();

@@ -3,10 +3,11 @@
 use super::round_numbers::{RoundNumbers, common_multiple};
 use super::{Environment, ExperimentError};
 use crate::campaign::{CampaignError, RoundConditions};
+use crate::learner::even_split;
 use crate::numeric::compensated::Sum;
 use crate::oracle::{Allocation, Options, Oracle};
 use crate::plan::value_of;
-use crate::problem::Problem;
+use crate::problem::{Bounds, Problem};
 
 /// The curves of rounds that change: their optima, and their true success.
 #[derive(Debug)]
@@ -105,31 +106,33 @@ impl VaryingCurves {
     }
 }
 
-/// The number of rounds over which a split is compared with the optimum if there is no period.
+/// The number of rounds over which the even split is compared with the optimum if the curves have no
+/// period.
 const COMPARED_ROUNDS: u64 = 1000;
 
-/// The regret per round of a fixed allocation at the problem's budget, as a multiple of the largest
-/// reward: the mean over the rounds of a period.
-pub(super) fn regret_of(
+/// The regret per round of the even split, as a multiple of the largest reward: the mean over the
+/// rounds of a period.
+pub(super) fn even_split_regret(
     problem: &Problem,
     means: &[f64],
     environment: &Environment,
-    spend: &[f64],
     horizon: u64,
 ) -> Result<f64, ExperimentError> {
     let Some(mut varying) = VaryingCurves::new(problem, &environment.profiles()) else {
         return Ok(0.0);
     };
-    let tasks = problem.tasks().len();
-    let (mut scale, mut volume) = (vec![1.0; tasks], vec![1.0; tasks]);
+    let bounds: Vec<Bounds> = problem.tasks().iter().map(|task| task.bounds()).collect();
+    let mut spend = vec![0.0; bounds.len()];
+    let (mut scale, mut volume) = (vec![1.0; bounds.len()], vec![1.0; bounds.len()]);
     let rounds = horizon.min(varying.period.unwrap_or(COMPARED_ROUNDS));
     let mut regret = Sum::default();
     for round in 1..=rounds {
-        let mut conditions = RoundConditions::new(problem.budget(), None);
+        let mut conditions = RoundConditions::new(environment.budget(round), None);
         conditions.scale = environment.scale(round, &mut scale).then_some(&scale);
         conditions.volume = environment.round_volume(round, &mut volume).then_some(&volume);
+        even_split(&bounds, conditions.budget, None, &mut spend);
         let in_round = problem.in_round(conditions.scale, conditions.volume);
-        let value = value_of(&in_round.map_err(CampaignError::from)?, means, spend);
+        let value = value_of(&in_round.map_err(CampaignError::from)?, means, &spend);
         regret.add(varying.optimum(round, means, &conditions, true)?.value - value);
     }
     Ok(regret.value() / rounds.max(1) as f64)
