@@ -150,6 +150,7 @@ impl Oracle {
             weights: &prepared.weights,
             budget: prepared.steps_budget(),
             residual: prepared.residual,
+            max_units: i64::MAX,
         };
         let outcome = self.core.solve(&mut steps, input, self.last_multiplier, options);
         let has_equals = prepared.classes.len() < prepared.domains.len();

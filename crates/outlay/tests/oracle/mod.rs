@@ -5,6 +5,7 @@ mod brute_force;
 mod cancel;
 mod cardinality;
 mod certificates;
+mod exact_budget;
 mod fixtures;
 mod independent_proof;
 mod mixtures;

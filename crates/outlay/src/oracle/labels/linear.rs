@@ -3,10 +3,11 @@
 use super::incumbent::Incumbent;
 use super::label::{Key, Label};
 use super::stage::{Ratios, Stage};
+use crate::oracle::mckp::ExactBudget;
 
 /// A knapsack at one multiplier, or pair of multipliers, and its best known solution.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::oracle) struct LinearCompletion {
+pub(in crate::oracle) struct LinearCompletion<'a> {
     pub(in crate::oracle) incumbent: Incumbent,
     /// The multiplier of one unit of spend.
     pub(in crate::oracle) unit_multiplier: f64,
@@ -15,11 +16,24 @@ pub(in crate::oracle) struct LinearCompletion {
     /// Spend and value of the reference items.
     pub(in crate::oracle) lp_units: i64,
     pub(in crate::oracle) lp_value: f64,
+    /// The budget itself.
+    pub(in crate::oracle) budget: ExactBudget<'a>,
 }
 
-impl LinearCompletion {
-    /// Whether a solution fits the capacity and has a larger value.
-    pub(in crate::oracle) fn is_improved_by(&self, spend: i64, gain: f64) -> bool {
+impl LinearCompletion<'_> {
+    /// Whether a solution fits the budget and has a larger value. `changes` are the domains with
+    /// another item than the reference item, and these items.
+    #[inline(always)]
+    pub(in crate::oracle) fn is_improved_by(
+        &self,
+        spend: i64,
+        gain: f64,
+        changes: impl Iterator<Item = (u32, u32)>,
+    ) -> bool {
+        self.is_counted_better(spend, gain) && self.budget.covers(spend, changes)
+    }
+
+    fn is_counted_better(&self, spend: i64, gain: f64) -> bool {
         spend <= self.capacity && self.lp_value + gain > self.incumbent.value
     }
 
@@ -49,12 +63,26 @@ impl LinearCompletion {
         false
     }
 
-    /// Takes note of the value of a label if it fits and is the best one.
-    pub(in crate::oracle) fn take_if_better<K: Key>(&mut self, label: &Label<K>) -> bool {
-        let is_better = self.is_improved_by(label.spend, label.gain);
-        if is_better {
-            self.incumbent.value = self.lp_value + label.gain;
+    /// Takes note of the value of a label if it fits the budget and is the best one.
+    ///
+    /// A label that fits only as it is counted may have dominated one that fits: its value becomes
+    /// part of the bound.
+    #[inline(always)]
+    pub(in crate::oracle) fn take_if_better<K: Key>(
+        &mut self,
+        label: &Label<K>,
+        changes: impl Iterator<Item = (u32, u32)>,
+    ) -> bool {
+        if !self.is_counted_better(label.spend, label.gain) {
+            return false;
         }
-        is_better
+        let value = self.lp_value + label.gain;
+        let is_covered = self.budget.covers(label.spend, changes);
+        if is_covered {
+            self.incumbent.value = value;
+        } else {
+            self.incumbent.drop_bound(value);
+        }
+        is_covered
     }
 }

@@ -85,13 +85,14 @@ impl<K: Key> LabelList<K> {
         self.traces.len() as u32 - 1
     }
 
+    /// The domains and items of a trace.
+    pub(in crate::oracle) fn changes(&self, trace: u32) -> impl Iterator<Item = (u32, u32)> {
+        changes(&self.traces, trace)
+    }
+
     /// Writes the items of a trace over those in `items`.
-    pub(in crate::oracle) fn write_trace(&self, mut at: u32, items: &mut [u32]) {
-        while at != NONE {
-            let trace = self.traces[at as usize];
-            items[trace.domain as usize] = trace.item;
-            at = trace.predecessor;
-        }
+    pub(in crate::oracle) fn write_trace(&self, trace: u32, items: &mut [u32]) {
+        self.changes(trace).for_each(|(domain, item)| items[domain as usize] = item);
     }
 
     /// Extends the labels by one stage; returns the trace of the last improvement.
@@ -115,7 +116,9 @@ impl<K: Key> LabelList<K> {
                 let alternative = self.alternatives[position as usize];
                 let trace = self.traces.len() as u32;
                 let new = Label { trace, alternative: NONE, ..label.after(&alternative, position) };
-                let Verdict { is_better, is_kept } = completion.examine(&new, &stage);
+                let changes =
+                    changes(&self.traces, label.trace).chain([(stage.domain, alternative.item)]);
+                let Verdict { is_better, is_kept } = completion.examine(&new, &stage, changes);
                 if is_better {
                     best = Some(trace);
                 }
@@ -171,6 +174,16 @@ impl<K: Key> LabelList<K> {
         }
         kept
     }
+}
+
+/// The domains and items of a trace.
+pub(super) fn changes(traces: &[Trace], last: u32) -> impl Iterator<Item = (u32, u32)> {
+    let mut place = last;
+    std::iter::from_fn(move || {
+        let trace = (place != NONE).then(|| traces[place as usize])?;
+        place = trace.predecessor;
+        Some((trace.domain, trace.item))
+    })
 }
 
 /// Orders labels: open segments last, then by count, by increasing spend and by decreasing gain.

@@ -7,7 +7,7 @@
 
 use super::label::{Label, NONE};
 use super::linear::LinearCompletion;
-use super::list::{LabelList, Trace, order};
+use super::list::{LabelList, Trace, changes, order};
 use super::stage::Stage;
 
 /// Above this many new labels dominated ones are dropped before the stage is complete.
@@ -21,7 +21,7 @@ impl LabelList<()> {
     pub(in crate::oracle) fn expand_by_merging(
         &mut self,
         stage: Stage,
-        completion: &mut LinearCompletion,
+        completion: &mut LinearCompletion<'_>,
         best: &mut Label<()>,
     ) {
         self.next.clear();
@@ -41,14 +41,16 @@ impl LabelList<()> {
             let first = self.next.len();
             for label in &self.labels {
                 let new = label.after(&alternative, position);
-                let is_better = completion.is_improved_by(new.spend, new.gain);
-                if !completion.can_improve(&new, &stage) && !is_better {
+                let (domain, item) = (stage.domain, alternative.item);
+                // The bound of a label is compared with the value that was known before it.
+                let can_improve = completion.can_improve(&new, &stage);
+                let changes = changes(&self.traces, new.trace).chain([(domain, item)]);
+                let is_better = completion.take_if_better(&new, changes);
+                if !can_improve && !is_better {
                     continue;
                 }
                 self.next.push(new);
                 if is_better {
-                    completion.incumbent.value = completion.lp_value + new.gain;
-                    let (domain, item) = (stage.domain, alternative.item);
                     self.traces.push(Trace { predecessor: new.trace, domain, item });
                     *best = Label { trace: self.traces.len() as u32 - 1, alternative: NONE, ..new };
                 }

@@ -57,8 +57,14 @@ pub(super) trait Completion<K: Key> {
     fn can_improve(&mut self, label: &Label<K>, stage: &Stage) -> bool;
 
     /// Completes a new label without the later stages, and takes note of the solution if it is the
-    /// best one; then whether the label can improve further.
-    fn examine(&mut self, label: &Label<K>, stage: &Stage) -> Verdict;
+    /// best one; then whether the label can improve further. `changes` are the domains with another
+    /// item than the reference item, and these items.
+    fn examine(
+        &mut self,
+        label: &Label<K>,
+        stage: &Stage,
+        changes: impl Iterator<Item = (u32, u32)>,
+    ) -> Verdict;
 }
 
 /// What becomes of a new label.

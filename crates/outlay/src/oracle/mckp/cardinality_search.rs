@@ -10,6 +10,7 @@
 //! side is accepted too if it is better than the best known one.
 
 use super::cardinality_bound::{CardinalityBound, PricedItem};
+use super::exact_budget::ExactBudget;
 use super::items::{Item, LpRelaxation, MckpInput, StepItems, units};
 use crate::numeric::compensated::Sum;
 use crate::oracle::labels::{
@@ -23,7 +24,7 @@ pub(super) struct CardinalitySearch {
     /// The items of the solution found, if it is better than the known one.
     pub(super) items: Vec<u32>,
     /// The reference item of each domain.
-    lp_items: Vec<u32>,
+    reference: Vec<u32>,
     scores: Vec<f64>,
     pub(super) list: LabelList<Cardinality>,
 }
@@ -71,9 +72,21 @@ impl CardinalitySearch {
     ///
     /// The bound is proved by the last pass, which has all alternatives below the gaps.
     pub(super) fn run(&mut self, case: SearchCase<'_>, known: Known) -> CardinalityResult {
-        let mut completion = self.start(case, known);
+        let mut reference = std::mem::take(&mut self.reference);
+        let result = self.run_from(case, known, &mut reference);
+        self.reference = reference;
+        result
+    }
+
+    fn run_from(
+        &mut self,
+        case: SearchCase<'_>,
+        known: Known,
+        reference: &mut Vec<u32>,
+    ) -> CardinalityResult {
+        let mut completion = start(case, known, reference);
         let mut labels = 0;
-        let mut limits = self.first_limits(case, completion.gaps());
+        let mut limits = self.first_limits(case, &completion);
         let mut bound = case.bound.bound;
         while completion.gaps().are_open() {
             limits = limits.at_most(completion.gaps());
@@ -85,7 +98,8 @@ impl CardinalitySearch {
                 self.search(&mut completion, &mut best, &mut labels, max_labels)
             };
             if let Some(trace) = best {
-                self.items.clone_from(&self.lp_items);
+                self.items.clear();
+                self.items.extend_from_slice(completion.reference);
                 self.list.write_trace(trace, &mut self.items);
             }
             let gaps = completion.gaps();
@@ -106,13 +120,13 @@ impl CardinalitySearch {
     /// last improvement.
     fn search(
         &mut self,
-        completion: &mut CardinalityCompletion,
+        completion: &mut CardinalityCompletion<'_>,
         best: &mut Option<u32>,
         labels: &mut u64,
         max_labels: u64,
     ) -> bool {
         let root = self.list.start(completion.linear.lp_units);
-        if completion.linear.take_if_better(&root) {
+        if completion.linear.take_if_better(&root, std::iter::empty()) {
             *best = Some(root.trace);
         }
         for position in 0..self.list.stages.len() {
@@ -128,10 +142,15 @@ impl CardinalitySearch {
     }
 
     /// The limits of the first pass.
-    fn first_limits(&mut self, case: SearchCase<'_>, gaps: CostLimits) -> CostLimits {
+    fn first_limits(
+        &mut self,
+        case: SearchCase<'_>,
+        completion: &CardinalityCompletion<'_>,
+    ) -> CostLimits {
+        let gaps = completion.gaps();
         self.scores.clear();
-        for domain in 0..self.lp_items.len() {
-            let costs = Costs::new(case, domain, self.lp_items[domain]);
+        for (domain, &reference) in completion.reference.iter().enumerate() {
+            let costs = Costs::new(case, domain, reference);
             case.each_item(domain, |priced| {
                 if priced.item != costs.reference.item {
                     self.scores.push(gaps.score(costs.own(priced), costs.at_root(priced.item)));
@@ -141,60 +160,20 @@ impl CardinalitySearch {
         gaps.first(&mut self.scores)
     }
 
-    /// Finds the reference item of each domain: the best one at the two multipliers, and of equals
-    /// the LP-optimal one, because its neighbours nearly spend the budget.
-    fn start(&mut self, case: SearchCase<'_>, known: Known) -> CardinalityCompletion {
-        let SearchCase { steps, input, root, bound } = case;
-        let per_spend = input.units_per_spend();
-        let (mut value, mut lp_units) = (Sum::default(), 0);
-        self.lp_items.clear();
-        for (domain, &weight) in input.weights.iter().enumerate() {
-            let best = bound.best_item(steps, domain, weight);
-            let lp_item = bound.priced_item(steps, domain, weight, steps.lp_item[domain]);
-            let success = |item: u32| steps.item(item).success;
-            let size = weight * success(best.item).max(success(lp_item.item));
-            let is_equal = best.surplus - lp_item.surplus <= EQUAL * size;
-            let item = steps.item(if is_equal { lp_item.item } else { best.item });
-            value.add(weight * item.success);
-            lp_units += units(item.spend, per_spend);
-            self.lp_items.push(if is_equal { lp_item.item } else { best.item });
-        }
-        let lp_value = value.value();
-        let linear = LinearCompletion {
-            incumbent: Incumbent {
-                bound: bound.bound,
-                value: known.value,
-                tolerance: known.tolerance.max(MIN_IMPROVEMENT),
-                dropped_bound: 0.0,
-            },
-            unit_multiplier: bound.multiplier / per_spend,
-            capacity: input.capacity(),
-            lp_units,
-            lp_value,
-        };
-        let cut = LinearCut {
-            bound: root.bound,
-            unit_multiplier: root.multiplier / per_spend,
-            lp_units: root.lp_units,
-            lp_gain: root.lp_value - lp_value,
-        };
-        CardinalityCompletion { linear, cut }
-    }
-
     /// Lists the alternatives with reduced costs below the limits; false if there are too many.
     fn collect(
         &mut self,
         case: SearchCase<'_>,
         limits: CostLimits,
-        completion: &mut CardinalityCompletion,
+        completion: &mut CardinalityCompletion<'_>,
     ) -> bool {
         let LabelList { alternatives, stages, .. } = &mut self.list;
         alternatives.clear();
         stages.clear();
         let (gaps, incumbent) = (completion.gaps(), &mut completion.linear.incumbent);
-        for domain in 0..self.lp_items.len() {
+        for (domain, &reference) in completion.reference.iter().enumerate() {
             let first = alternatives.len();
-            let costs = Costs::new(case, domain, self.lp_items[domain]);
+            let costs = Costs::new(case, domain, reference);
             let mut scores = Ratios::NONE;
             case.each_item(domain, |priced| {
                 let (own, at_root) = (costs.own(priced), costs.at_root(priced.item));
@@ -222,6 +201,51 @@ impl CardinalitySearch {
         }
         true
     }
+}
+
+/// Finds the reference item of each domain: the best one at the two multipliers, and of equals
+/// the LP-optimal one, because its neighbours nearly spend the budget.
+fn start<'a>(
+    case: SearchCase<'a>,
+    known: Known,
+    reference: &'a mut Vec<u32>,
+) -> CardinalityCompletion<'a> {
+    let SearchCase { steps, input, root, bound } = case;
+    let per_spend = input.units_per_spend();
+    let (mut value, mut lp_units) = (Sum::default(), 0);
+    reference.clear();
+    for (domain, &weight) in input.weights.iter().enumerate() {
+        let best = bound.best_item(steps, domain, weight);
+        let lp_item = bound.priced_item(steps, domain, weight, steps.lp_item[domain]);
+        let success = |item: u32| steps.item(item).success;
+        let size = weight * success(best.item).max(success(lp_item.item));
+        let is_equal = best.surplus - lp_item.surplus <= EQUAL * size;
+        let item = steps.item(if is_equal { lp_item.item } else { best.item });
+        value.add(weight * item.success);
+        lp_units += units(item.spend, per_spend);
+        reference.push(if is_equal { lp_item.item } else { best.item });
+    }
+    let lp_value = value.value();
+    let linear = LinearCompletion {
+        incumbent: Incumbent {
+            bound: bound.bound,
+            value: known.value,
+            tolerance: known.tolerance.max(MIN_IMPROVEMENT),
+            dropped_bound: 0.0,
+        },
+        unit_multiplier: bound.multiplier / per_spend,
+        capacity: input.capacity(),
+        lp_units,
+        lp_value,
+        budget: ExactBudget::new(steps, input, reference),
+    };
+    let cut = LinearCut {
+        bound: root.bound,
+        unit_multiplier: root.multiplier / per_spend,
+        lp_units: root.lp_units,
+        lp_gain: root.lp_value - lp_value,
+    };
+    CardinalityCompletion { linear, cut, reference }
 }
 
 impl SearchCase<'_> {
@@ -275,19 +299,21 @@ impl<'a> Costs<'a> {
 }
 
 /// The bound on labels at both multipliers, and at that of the relaxation alone.
-struct CardinalityCompletion {
-    linear: LinearCompletion,
+struct CardinalityCompletion<'a> {
+    linear: LinearCompletion<'a>,
     cut: LinearCut,
+    /// The reference item of each domain.
+    reference: &'a [u32],
 }
 
-impl CardinalityCompletion {
+impl CardinalityCompletion<'_> {
     fn gaps(&self) -> CostLimits {
         let incumbent = self.linear.incumbent;
         CostLimits { own: incumbent.gap(), cut: self.cut.bound - incumbent.threshold() }
     }
 }
 
-impl Completion<Cardinality> for CardinalityCompletion {
+impl Completion<Cardinality> for CardinalityCompletion<'_> {
     fn can_improve(&mut self, label: &Label<Cardinality>, stage: &Stage) -> bool {
         let at_root = self.cut.bound(label, stage.later_regret);
         let bound = self.linear.bound(label, stage.later).min(at_root);
@@ -298,8 +324,13 @@ impl Completion<Cardinality> for CardinalityCompletion {
         false
     }
 
-    fn examine(&mut self, label: &Label<Cardinality>, stage: &Stage) -> Verdict {
-        let is_better = self.linear.take_if_better(label);
+    fn examine(
+        &mut self,
+        label: &Label<Cardinality>,
+        stage: &Stage,
+        changes: impl Iterator<Item = (u32, u32)>,
+    ) -> Verdict {
+        let is_better = self.linear.take_if_better(label, changes);
         Verdict { is_better, is_kept: is_better || self.can_improve(label, stage) }
     }
 }
@@ -392,6 +423,7 @@ mod tests {
                 weights: &prepared.weights,
                 budget: prepared.budget,
                 residual: prepared.residual,
+                max_units: i64::MAX,
             };
             let root = steps.relax(input, None);
             if root.is_integral {

@@ -15,6 +15,7 @@
 use super::cardinality_bound;
 use super::cardinality_search::{CardinalitySearch, Known, SearchCase};
 use super::commensurable;
+use super::exact_budget::ExactBudget;
 use super::items::{Item, LpRelaxation, MckpInput, StepItems, units};
 use crate::numeric::compensated::Sum;
 use crate::oracle::cancel::Cancel;
@@ -105,6 +106,11 @@ impl CoreSearch {
         let reachable = if root.is_integral { None } else { reachable(steps, input) };
         if let Some(reachable) = reachable {
             input = MckpInput { budget: reachable, residual: reachable, ..input };
+            root = steps.relax(input, Some(root.multiplier));
+        }
+        let refused = if root.is_refused { without_everything(steps, input) } else { None };
+        if let Some(max_units) = refused {
+            input.max_units = max_units;
             root = steps.relax(input, Some(root.multiplier));
         }
         let LpRelaxation { multiplier, mut bound, mut value, left, .. } = root;
@@ -201,11 +207,10 @@ impl CoreSearch {
             }
             two_lists.combine(half);
             core.labels += two_lists.len();
-            let LinearCompletion { capacity, lp_units, lp_value, incumbent, .. } = core.completion;
+            let LinearCompletion { lp_units, lp_value, incumbent, budget, .. } = core.completion;
             let enough = incumbent.bound / (1.0 + ENOUGH) - lp_value;
             let range = (incumbent.value - lp_value, enough);
-            let capacity = capacity - core.lost_units() - lp_units;
-            if two_lists.find(capacity, range, |_, gain| gain) {
+            if two_lists.find(budget.certain() - lp_units, range, |_, gain| gain) {
                 let mut label = Label::root(lp_units);
                 for &position in &two_lists.taken {
                     let alternative = list.alternatives[position as usize];
@@ -269,7 +274,7 @@ impl CoreSearch {
             trace = self.list.trace(trace, domain as u32, item);
         }
         let gain = gain.value();
-        if core.completion.is_improved_by(spend, gain) {
+        if core.completion.is_improved_by(spend, gain, self.list.changes(trace)) {
             core.completion.incumbent.value = core.root.lp_value + gain;
             *best = Label { spend, gain, trace, alternative: NONE, key: () };
         }
@@ -374,7 +379,9 @@ impl CoreSearch {
             let other = self.by_shift[partner];
             let is_same = position.is_some_and(|one| self.by_shift[one].stage == other.stage);
             let (spend, gain) = (origin + shift + other.shift, gain + self.gain(other));
-            if !is_same && core.completion.is_improved_by(spend, gain) {
+            let one = position.map(|position| self.by_shift[position]);
+            let changes = one.into_iter().chain([other]).map(|shifted| self.change(shifted));
+            if !is_same && core.completion.is_improved_by(spend, gain, changes) {
                 core.completion.incumbent.value = core.root.lp_value + gain;
                 pair = Some((position, partner, spend, gain));
             }
@@ -390,9 +397,14 @@ impl CoreSearch {
         self.list.alternatives[shifted.alternative as usize].gain
     }
 
-    fn trace(&mut self, predecessor: u32, shifted: Shifted) -> u32 {
+    /// The domain and the item of an alternative.
+    fn change(&self, shifted: Shifted) -> (u32, u32) {
         let domain = self.list.stages[shifted.stage as usize].domain;
-        let item = self.list.alternatives[shifted.alternative as usize].item;
+        (domain, self.list.alternatives[shifted.alternative as usize].item)
+    }
+
+    fn trace(&mut self, predecessor: u32, shifted: Shifted) -> u32 {
+        let (domain, item) = self.change(shifted);
         self.list.trace(predecessor, domain, item)
     }
 
@@ -430,7 +442,10 @@ impl CoreSearch {
             let Some(last) = fits.checked_sub(1) else { break };
             let shifted = self.by_shift[self.best_fitting[last] as usize];
             let (spend, gain) = (label.spend + shifted.shift, label.gain + self.gain(shifted));
-            if shifted.stage as usize > position && core.completion.is_improved_by(spend, gain) {
+            let changes = self.list.changes(label.trace).chain([self.change(shifted)]);
+            if shifted.stage as usize > position
+                && core.completion.is_improved_by(spend, gain, changes)
+            {
                 core.completion.incumbent.value = core.root.lp_value + gain;
                 found = Some((Label { spend, gain, ..*label }, shifted));
             }
@@ -478,13 +493,30 @@ fn reachable(steps: &StepItems, input: MckpInput<'_>) -> Option<f64> {
     commensurable::reachable(spends, input.budget)
 }
 
+/// The units that a solution may have if the last items of all domains together exceed the budget:
+/// every other solution has at least one unit less. None if that cannot be told from the units.
+fn without_everything(steps: &StepItems, input: MckpInput<'_>) -> Option<i64> {
+    let (per_spend, mut all) = (input.units_per_spend(), 0i64);
+    for domain in 0..steps.len() {
+        let first = steps.vertices(domain).0[0];
+        let has_value = input.weights[domain] > 0.0;
+        let last = if has_value { steps.end(domain) as u32 - 1 } else { first };
+        let counted = |item: u32| units(steps.item(item).spend, per_spend);
+        if last > first && counted(last) == counted(last - 1) {
+            return None;
+        }
+        all = all.saturating_add(counted(last));
+    }
+    (all <= input.capacity()).then_some(all - 1)
+}
+
 /// One core search: its input and the best known solution.
 struct Core<'a> {
     steps: &'a StepItems,
     input: MckpInput<'a>,
     root: LpRelaxation,
     units_per_spend: f64,
-    completion: LinearCompletion,
+    completion: LinearCompletion<'a>,
     /// Labels kept so far.
     labels: u64,
 }
@@ -503,6 +535,7 @@ impl<'a> Core<'a> {
             capacity: input.capacity(),
             lp_units: root.lp_units,
             lp_value: root.lp_value,
+            budget: ExactBudget::new(steps, input, &steps.lp_item),
         };
         Self { steps, input, root, units_per_spend, completion, labels: 0 }
     }
@@ -513,14 +546,6 @@ impl<'a> Core<'a> {
         let gain = weight * (to.success - from.success);
         let reduced_cost = (self.completion.unit_multiplier * shift as f64 - gain).max(0.0);
         Alternative { item, count: 0, shift, gain, reduced_cost, segment: () }
-    }
-
-    /// The units by which rounding may understate the spend of a solution: none if spends are whole
-    /// numbers of units.
-    fn lost_units(&self) -> i64 {
-        let is_whole = |item: &Item| (item.spend * self.units_per_spend).fract() == 0.0;
-        let is_exact = self.steps.items().iter().all(is_whole);
-        if is_exact { 0 } else { self.input.weights.len() as i64 }
     }
 
     /// Whether the best known solution is further from the bound than rounding.

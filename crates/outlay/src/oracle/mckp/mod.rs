@@ -19,12 +19,14 @@ mod cardinality_bound;
 mod cardinality_search;
 mod commensurable;
 mod core;
+mod exact_budget;
 mod identical;
 mod items;
 mod top_m;
 
 pub(super) use self::core::CoreSearch;
 pub(super) use commensurable::common_unit;
+pub(super) use exact_budget::ExactBudget;
 pub(super) use identical::{IdenticalThresholds, Member};
 pub(super) use items::{MckpInput, StepItems};
 pub(super) use top_m::TopM;

@@ -226,7 +226,12 @@ impl Completion<MixtureKey> for Search<'_, '_, '_> {
         false
     }
 
-    fn examine(&mut self, label: &Label<MixtureKey>, stage: &Stage) -> Verdict {
+    fn examine(
+        &mut self,
+        label: &Label<MixtureKey>,
+        stage: &Stage,
+        _: impl Iterator<Item = (u32, u32)>,
+    ) -> Verdict {
         let is_kept = self.can_improve(label, stage);
         Verdict { is_better: is_kept && self.complete(label), is_kept }
     }

@@ -1,6 +1,6 @@
 //! The multiplier of the LP relaxation: a median search over the breakpoints of all edges.
 
-use super::{MckpInput, StepItems, units};
+use super::{Item, MckpInput, StepItems, units};
 use crate::oracle::tolerances::BUDGET_TOLERANCE;
 
 /// A cold search for the multiplier starts with this many edges.
@@ -70,6 +70,10 @@ impl StepItems {
                 |vertex: usize| units(self.items[self.vertices[vertex] as usize].spend, per_spend);
             self.jumps.push(cost(vertex + 1) - cost(vertex));
         }
+        let is_whole = |item: &Item| (item.spend * per_spend).fract() == 0.0;
+        let are_whole =
+            |ends: &&[u32]| self.items[ends[0] as usize..ends[1] as usize].iter().all(is_whole);
+        self.inexact = self.starts.windows(2).filter(|ends| !are_whole(ends)).count() as i64;
     }
 
     /// An interval that probably contains the multiplier, from a sample of the edges.

@@ -1,7 +1,8 @@
 //! The LP relaxation: LP-optimal items, their reduced costs, a bound and a feasible solution.
 
 use super::{Item, MckpInput, StepItems, units};
-use crate::numeric::compensated::Sum;
+use crate::numeric::compensated::{Sum, sum};
+use crate::oracle::mckp::ExactBudget;
 use crate::oracle::multiplier::tie_order;
 use crate::oracle::tolerances::BOUND_ROUNDING;
 
@@ -21,6 +22,8 @@ pub(in crate::oracle) struct LpRelaxation {
     pub(in crate::oracle) lp_units: i64,
     /// The LP solution is integral, hence optimal.
     pub(in crate::oracle) is_integral: bool,
+    /// A jump fits as it is counted, but not the budget itself.
+    pub(in crate::oracle) is_refused: bool,
 }
 
 impl StepItems {
@@ -69,6 +72,7 @@ impl StepItems {
             lp_value,
             lp_units,
             is_integral: true,
+            is_refused: false,
         };
         if !(input.residual > 0.0) {
             self.chosen.clone_from(&self.lp_item);
@@ -102,6 +106,35 @@ impl StepItems {
         }
     }
 
+    /// Whether the budget covers the LP-optimal items with one change, counted as `units`.
+    fn covers(&self, input: MckpInput<'_>, units: i64, (domain, item): (usize, u32)) -> bool {
+        ExactBudget::new(self, input, &self.lp_item)
+            .covers(units, std::iter::once((domain as u32, item)))
+    }
+
+    /// Lowers chosen items, those with the smallest loss first, until the budget covers them; false
+    /// if it covers them as they are. Only of more than ten thousand domains can the LP-optimal
+    /// items exceed the budget by less than their rounding.
+    fn lower_chosen(&mut self, input: MckpInput<'_>, lp_units: i64) -> bool {
+        let budget = |steps: &Self, units| {
+            ExactBudget::new(steps, input, &steps.chosen).covers(units, std::iter::empty())
+        };
+        let mut is_lowered = false;
+        while !budget(self, if is_lowered { i64::MAX } else { lp_units }) {
+            let loss = |domain: usize| {
+                let (chosen, first) = (self.chosen[domain], self.starts[domain]);
+                let success = |item: u32| self.item(item).success;
+                let gain = || input.weights[domain] * (success(chosen) - success(chosen - 1));
+                (chosen > first).then(gain)
+            };
+            let losses = (0..self.len()).filter_map(|domain| Some((loss(domain)?, domain)));
+            let Some((_, domain)) = losses.min_by(|a, b| a.0.total_cmp(&b.0)) else { break };
+            self.chosen[domain] -= 1;
+            is_lowered = true;
+        }
+        is_lowered
+    }
+
     /// Fills the residual budget with the tied domains, by decreasing weight, then by index; at
     /// most one of them is left inside an edge.
     fn fill_ties(
@@ -126,7 +159,10 @@ impl StepItems {
             let (here, there) = (self.item(from), self.item(to));
             let jump = units(there.spend, per_spend) - units(here.spend, per_spend);
             // A second tied edge of a domain can only follow the first.
-            if self.lp_item[domain] != from || root.lp_units + jump > input.capacity() {
+            let is_counted =
+                self.lp_item[domain] == from && root.lp_units + jump <= input.capacity();
+            if !is_counted || !self.covers(input, root.lp_units + jump, (domain, to)) {
+                root.is_refused |= is_counted;
                 fractional = fractional.or(Some(domain));
                 continue;
             }
@@ -145,6 +181,12 @@ impl StepItems {
             });
         }
         self.chosen.clone_from(&self.lp_item);
+        if self.lower_chosen(input, root.lp_units) {
+            let terms = input.weights.iter().zip(&self.chosen);
+            root.value = sum(terms.map(|(weight, &item)| weight * self.item(item).success));
+            (root.is_integral, self.tied) = (false, tied);
+            return;
+        }
         root.is_integral = fractional.is_none() || above.value() >= input.residual;
         if let Some(domain) = fractional {
             // The largest item under the edge that fits.
@@ -155,6 +197,16 @@ impl StepItems {
             let best_fitting =
                 later.partition_point(|item| units(item.spend, per_spend) <= capacity_left);
             self.chosen[domain] += best_fitting as u32;
+            let counted = |item: u32| {
+                root.lp_units + units(self.item(item).spend, per_spend)
+                    - units(here.spend, per_spend)
+            };
+            let mut item = self.chosen[domain];
+            while item > self.lp_item[domain] && !self.covers(input, counted(item), (domain, item))
+            {
+                item -= 1;
+            }
+            self.chosen[domain] = item;
             let there = self.item(self.chosen[domain]);
             value.add(input.weights[domain] * (there.success - here.success));
             above.add(there.spend - here.spend);

@@ -48,6 +48,8 @@ pub(in crate::oracle) struct StepItems {
     /// The jump of each edge, in units of `jumps_budget`.
     jumps: Vec<i64>,
     jumps_budget: f64,
+    /// The domains with spends that are not whole numbers of these units.
+    inexact: i64,
     /// The residual budget and the budget for which the items were listed, and the residual budget
     /// that all items need.
     residual: f64,
@@ -74,6 +76,8 @@ pub(in crate::oracle) struct MckpInput<'a> {
     pub(in crate::oracle) weights: &'a [f64],
     pub(in crate::oracle) budget: f64,
     pub(in crate::oracle) residual: f64,
+    /// No solution that fits the budget has more units than this.
+    pub(in crate::oracle) max_units: i64,
 }
 
 impl MckpInput<'_> {
@@ -83,9 +87,9 @@ impl MckpInput<'_> {
         0.5 * UNITS / power_of_two_near(self.budget)
     }
 
-    /// The budget in units, exactly.
+    /// The units that a solution may have: those of the budget, which are exact, or fewer.
     pub(in crate::oracle) fn capacity(&self) -> i64 {
-        units(self.budget, self.units_per_spend())
+        units(self.budget, self.units_per_spend()).min(self.max_units)
     }
 
     /// The spend that counting in whole units loses at most: one unit per domain. Every bound of
@@ -98,7 +102,8 @@ impl MckpInput<'_> {
 /// The budget is between half of this and this in units.
 const UNITS: f64 = (1u64 << 60) as f64;
 
-/// A spend in whole units, rounded down: a feasible solution stays feasible.
+/// A spend in whole units, rounded down: a feasible solution stays feasible. An infeasible one may
+/// become feasible, see [`ExactBudget`](super::ExactBudget).
 pub(in crate::oracle) fn units(spend: f64, units_per_spend: f64) -> i64 {
     (spend * units_per_spend) as i64
 }
@@ -215,6 +220,12 @@ impl StepItems {
 
     pub(in crate::oracle) fn items(&self) -> &[Item] {
         &self.items
+    }
+
+    /// The units by which counting may understate the spend of a solution: one per domain whose
+    /// spends are not whole numbers of units.
+    pub(in crate::oracle) fn inexact(&self) -> i64 {
+        self.inexact
     }
 
     /// The vertices of a domain as items, and the position of the LP-optimal one.

@@ -1,0 +1,102 @@
+//! Totals that exceed the budget by less than the units in which the solver of steps counts: they
+//! are infeasible, and the best of the others is found.
+
+use outlay::problem::{covers, max_total};
+use outlay::{Curve, Options, Oracle, Status};
+
+use crate::support::*;
+
+/// The largest budget that does not cover these spends, next to one that does.
+fn just_too_small(costs: &[f64]) -> f64 {
+    let covered = |budget: f64| covers(budget, costs.iter().copied());
+    let mut budget = costs.iter().sum::<f64>();
+    while covered(budget) {
+        budget = budget.next_down();
+    }
+    while !covered(budget.next_up()) {
+        budget = budget.next_up();
+    }
+    budget
+}
+
+/// Thresholds that together cost a little more than the budget covers.
+fn thresholds(costs: &[f64], budget: f64) -> Oracle {
+    let curves = costs.iter().map(|&cost| Curve::threshold(cost).unwrap()).collect();
+    Oracle::new(&problem_of(curves, budget))
+}
+
+#[test]
+fn all_thresholds_but_the_least_valuable_one_are_funded() {
+    for seed in 0..20 {
+        let mut random = Random::new(seed);
+        let costs: Vec<f64> = (0..1000).map(|_| random.between(1.0, 2.0)).collect();
+        let values: Vec<f64> = (0..1000).map(|_| random.between(0.5, 1.0)).collect();
+        let budget = just_too_small(&costs);
+        let best = values.iter().sum::<f64>() - values.iter().copied().fold(1.0, f64::min);
+        let mut oracle = thresholds(&costs, budget);
+        let found = oracle.allocate(&values, budget, &Options::default()).unwrap();
+        assert!(covers(budget, found.spend.iter().copied()), "seed {seed}");
+        assert!((found.value - best).abs() <= 1e-12 * best, "seed {seed}: {}", found.value);
+        assert_eq!(found.status, Status::Optimal, "seed {seed}: {}", found.gap());
+    }
+}
+
+/// The same beside thresholds that nobody funds: here it is not known that all others are infeasible
+/// too.
+#[test]
+fn the_least_valuable_of_the_funded_thresholds_is_dropped() {
+    for seed in 0..20 {
+        let mut random = Random::new(seed);
+        let mut costs: Vec<f64> = (0..1000).map(|_| random.between(1.0, 2.0)).collect();
+        let mut values: Vec<f64> = (0..1000).map(|_| random.between(0.5, 1.0)).collect();
+        let budget = just_too_small(&costs);
+        let all = values.iter().sum::<f64>();
+        let least = values.iter().copied().fold(1.0, f64::min);
+        for _ in 0..100 {
+            costs.push(random.between(10.0, 20.0));
+            values.push(0.1);
+        }
+        let mut oracle = thresholds(&costs, budget);
+        let found = oracle.allocate(&values, budget, &Options::default()).unwrap();
+        assert!(covers(budget, found.spend.iter().copied()), "seed {seed}");
+        assert!((found.value - (all - least)).abs() <= 1e-12 * all, "seed {seed}: {}", found.value);
+        assert!(found.upper_bound <= all * (1.0 + 1e-12), "seed {seed}: {}", found.upper_bound);
+    }
+}
+
+/// One threshold takes the budget but for a few units, and the others cost a few units each: every
+/// total is rounded by about as much as it leaves.
+#[test]
+fn tiny_thresholds_beside_a_large_one_agree_with_enumeration() {
+    let (mut exact, mut problems) = (0, 0);
+    for seed in 0..500 {
+        let mut random = Random::new(seed);
+        let (budget, unit) = (1.0, 2f64.powi(-59));
+        let tiny = 4 + random.below(8);
+        let mut costs: Vec<f64> = (0..tiny).map(|_| unit * random.between(1.0, 40.0)).collect();
+        let spare = 512.0 * unit;
+        let large = (max_total(budget) - spare).next_down();
+        let left: f64 = costs.iter().sum::<f64>() * random.between(0.2, 0.9);
+        let filler = max_total(budget) - large - left;
+        costs.extend([large, filler]);
+        let mut values: Vec<f64> = (0..tiny).map(|_| random.between(0.5, 1.0)).collect();
+        values.extend([100.0, 100.0]);
+        let best = (0..1u32 << costs.len())
+            .filter(|taken| covers(budget, subset(&costs, *taken)))
+            .map(|taken| subset(&values, taken).sum::<f64>())
+            .fold(0.0, f64::max);
+        let mut oracle = thresholds(&costs, budget);
+        let found = oracle.allocate(&values, budget, &Options::default()).unwrap();
+        let context = format!("seed {seed}: {} of {best}, {}", found.value, found.upper_bound);
+        assert!(covers(budget, found.spend.iter().copied()), "{context}");
+        assert!(found.upper_bound >= best && found.value <= best * (1.0 + 1e-12), "{context}");
+        problems += 1;
+        exact += u32::from(found.value >= best * (1.0 - 1e-12));
+    }
+    assert!(10 * exact >= 9 * problems, "{exact} of {problems}");
+}
+
+fn subset(numbers: &[f64], taken: u32) -> impl Iterator<Item = f64> {
+    let is_taken = move |(place, _): &(usize, &f64)| taken >> place & 1 == 1;
+    numbers.iter().enumerate().filter(is_taken).map(|(_, &number)| number)
+}
