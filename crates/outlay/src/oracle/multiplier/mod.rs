@@ -84,6 +84,11 @@ impl Trial {
     fn is_smooth(&self) -> bool {
         self.smooth.total().sensitivity > 0.0
     }
+
+    /// Whether the demand that depends smoothly on the multiplier can be reduced by `excess`.
+    fn can_absorb(&self, excess: f64) -> bool {
+        self.is_smooth() && self.smooth.total().spend >= excess
+    }
 }
 
 /// Relative accuracy of the demand of a sample of the tasks.
@@ -167,7 +172,7 @@ impl MultiplierSearch {
             let trial = self.evaluate(view, multiplier);
             let miss = budget_miss(view, trial);
             // A residual of rounding size needs a task that can absorb it.
-            let is_absorbed = miss <= 0.0 || trial.low <= residual || trial.is_smooth();
+            let is_absorbed = miss <= 0.0 || trial.low <= residual || trial.can_absorb(miss);
             if self.is_found(view, trial) || (is_absorbed && miss <= tolerance * residual) {
                 return multiplier;
             }

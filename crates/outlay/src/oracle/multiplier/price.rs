@@ -24,6 +24,11 @@ const MIN_SENSITIVITY: f64 = 0.1;
 /// The task must be this share of the budget away from its bounds: further than a search misses the
 /// budget by.
 const MIN_DISTANCE: f64 = 1e-10;
+/// The same as a share of its sensitivity: the multiplier, and so its logarithm, is rounded.
+const MIN_ELASTIC_DISTANCE: f64 = 1e-13;
+/// The task must spend this share of the mean above its lower bound: one with a steepness close to
+/// one may be elastic and yet take nothing.
+const MIN_SPEND: f64 = 1e-5;
 
 /// The residual budget, up to the accuracy of sums, that demand at the price stays within.
 pub(super) fn price_budget(residual: f64) -> f64 {
@@ -44,10 +49,10 @@ impl ElasticTask {
     /// Whether the task alone shows that demand exceeds the budget at any multiplier noticeably
     /// below the one found. If it takes next to nothing, another task may take the whole budget.
     pub(in crate::oracle) fn is_smooth(&self, tasks: usize, residual: f64) -> bool {
-        let distance = MIN_DISTANCE * residual;
+        let distance = MIN_DISTANCE * residual + MIN_ELASTIC_DISTANCE * self.sensitivity;
         self.sensitivity * tasks as f64 >= MIN_SENSITIVITY * residual
             && self.high - self.spend > distance
-            && self.spend - self.low > distance
+            && self.spend - self.low > distance.max(MIN_SPEND * residual / tasks as f64)
     }
 }
 
