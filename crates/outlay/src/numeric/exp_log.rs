@@ -163,7 +163,7 @@ const SMALL: f64 = 0.125;
 /// How far from zero five terms of the exponential series are exact.
 pub(crate) const TINY: f64 = 1e-3;
 /// Adding and subtracting 1.5 * 2^52 rounds to a whole number, which is then in the low bits.
-const ROUNDER: f64 = 6_755_399_441_055_744.0;
+pub(crate) const ROUNDER: f64 = 6_755_399_441_055_744.0;
 /// 1.5 * 2^20.
 const UPPER_ROUNDER: f64 = 1_572_864.0;
 /// The largest number whose logarithm is not taken.
@@ -306,7 +306,7 @@ impl Series {
 
 /// `e^x`; zero below -708, infinite above 709, zero for NaN.
 #[inline(always)]
-pub(crate) fn exp(x: f64) -> f64 {
+pub(crate) const fn exp(x: f64) -> f64 {
     #[allow(clippy::manual_clamp, reason = "NaN must become a number here")]
     let inside = x.max(-708.0).min(709.0);
     let rounded = inside * LOG2_E + ROUNDER;
@@ -335,7 +335,7 @@ pub(crate) fn exp(x: f64) -> f64 {
 
 /// `ln x` for normal positive numbers; minus infinity below [`MIN_LN_ARG`].
 #[inline(always)]
-pub(crate) fn ln(x: f64) -> f64 {
+pub(crate) const fn ln(x: f64) -> f64 {
     // x = 2^exponent * m with m between sqrt(1/2) and sqrt(2).
     let bits = x.to_bits();
     let high = f64::from_bits((bits & 0x000f_ffff_ffff_ffff) | 1.0f64.to_bits());

@@ -115,7 +115,7 @@ impl Block {
             for (position, value) in hill.reference_values().enumerate() {
                 values[hill.index().offset(position)] = value;
             }
-            for (position, value) in logistic.reference_values().enumerate() {
+            for (position, &value) in logistic.reference_values().iter().enumerate() {
                 values[logistic.index().offset(position)] = value;
             }
         }
@@ -224,7 +224,9 @@ impl WithSimd for Expand<'_> {
         }
         if let Some(tasks) = &mut block.hill_and_logistic {
             let expansion = &mut block.expansion;
-            simd.vectorize(ExpandHillAndLogistic { tasks, at, is_reset, values, expansion });
+            let expand =
+                ExpandHillAndLogistic { tasks, at, is_bounded, is_reset, values, expansion };
+            simd.vectorize(expand);
         }
     }
 }
@@ -295,7 +297,8 @@ impl Assign<'_> {
         }
         if let (Some(tasks), Some(start)) = (&block.hill_and_logistic, self.hill_and_logistic) {
             let output = Output { spend: &mut *output.spend, success: &mut *output.success };
-            let assign = AssignHillAndLogistic { tasks, at, start, values, output };
+            let is_bounded = BOUNDED;
+            let assign = AssignHillAndLogistic { tasks, at, is_bounded, start, values, output };
             totals.add(simd.vectorize(assign));
         }
         output.success.iter_mut().zip(floor).for_each(|(success, floor)| *success += floor);

@@ -11,7 +11,9 @@ use super::family::{
     AssignmentPoint, CurvedDemand, ExpansionPoint, Family, RunningTotals, Totals, WindowState,
     are_valid,
 };
-use super::hill_inverse::{Position, TERMS, advance, series_change, solve, taylor_series};
+use super::hill_inverse::{
+    Position, Success, TILE, advance, series_change, short_change, solve, solve_tile,
+};
 use super::index::{BoundArrays, FamilyIndex};
 use crate::curve::{Curve, Hill};
 use crate::numeric::exp_log::{MIN_LN_ARG, Series, series};
@@ -25,6 +27,8 @@ pub(super) struct HillTasks {
     index: FamilyIndex,
     bounds: BoundArrays,
     curves: Vec<Curves>,
+    /// The level at value one, `ln(height * steepness / half_at)`; the value adds its logarithm.
+    base_level: Vec<f64>,
     steepness: Vec<f64>,
     log_half_at: Vec<f64>,
     /// Whether a task has no value, or nearly none, in the call that was loaded last.
@@ -32,14 +36,15 @@ pub(super) struct HillTasks {
     /// The level in that call, and the product of value, height and steepness.
     level: Vec<f64>,
     worth: Vec<f64>,
+    /// Value and position of each task at the reference multiplier.
     references: Vec<Reference>,
+    /// The positions at the multiplier expanded last.
+    pub(super) expanded: Vec<Success>,
 }
 
 /// The curves of four tasks. Numbers that are used together are together in memory.
 #[derive(Debug, Clone, Copy)]
 struct Curves {
-    /// The level at value one, `ln(height * steepness / half_at)`; the value adds its logarithm.
-    base_level: [f64; 4],
     /// `1 / steepness - 1`.
     shape: [f64; 4],
     height: [f64; 4],
@@ -49,80 +54,25 @@ struct Curves {
 
 impl Curves {
     /// They have no height and so demand nothing.
-    const PADDING: Self =
-        Self { base_level: [0.0; 4], shape: [1.0; 4], height: [0.0; 4], weight: [0.0; 4] };
+    const PADDING: Self = Self { shape: [1.0; 4], height: [0.0; 4], weight: [0.0; 4] };
 }
 
-/// Value and position of four tasks at the reference multiplier, and the series around it.
+/// Value and position of four tasks at the reference multiplier.
 #[derive(Debug, Clone, Copy)]
 struct Reference {
     value: [f64; 4],
-    success: [f64; 4],
-    rest: [f64; 4],
-    terms: [[f64; 4]; TERMS],
-    max_step: [f64; 4],
-    /// From the level at the reference to that at the multiplier expanded last.
-    expanded_step: [f64; 4],
+    at: Success,
 }
 
 impl Reference {
     /// Every task is far from it.
-    const NONE: Self = Self {
-        value: [1.0; 4],
-        success: [0.5; 4],
-        rest: [0.5; 4],
-        terms: [[0.0; 4]; TERMS],
-        max_step: [-1.0; 4],
-        expanded_step: [0.0; 4],
-    };
-}
-
-/// The positions that an assignment steps from.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum HillStart<'a> {
-    /// Those at the last trial.
-    Trial(&'a Positions),
-    /// Those at the multiplier expanded last.
-    Expansion,
-}
-
-/// The positions of tasks on their curves, as arrays.
-#[derive(Debug, Default)]
-pub(super) struct Positions {
-    success: Vec<f64>,
-    rest: Vec<f64>,
-    rate: Vec<f64>,
-}
-
-impl Positions {
-    pub(super) fn resize(&mut self, len: usize) {
-        for numbers in [&mut self.success, &mut self.rest, &mut self.rate] {
-            numbers.resize(len, 0.5);
-        }
-    }
-
-    #[inline(always)]
-    fn load<S: Simd>(&self, simd: S, chunk: usize) -> Position<S> {
-        let at_chunk = |numbers: &[f64]| F64x4::load(simd, &chunks4(numbers)[chunk]);
-        Position {
-            success: at_chunk(&self.success),
-            rest: at_chunk(&self.rest),
-            rate: at_chunk(&self.rate),
-        }
-    }
-
-    #[inline(always)]
-    fn store<S: Simd>(&mut self, position: Position<S>, chunk: usize) {
-        position.success.store(&mut chunks4_mut(&mut self.success)[chunk]);
-        position.rest.store(&mut chunks4_mut(&mut self.rest)[chunk]);
-        position.rate.store(&mut chunks4_mut(&mut self.rate)[chunk]);
-    }
+    const NONE: Self = Self { value: [0.0; 4], at: Success::HALF };
 }
 
 /// The positions at the last trial of a search.
 #[derive(Debug, Default)]
 pub(super) struct HillTrial {
-    pub(super) positions: Positions,
+    pub(super) positions: Vec<Success>,
     /// The multiplier's logarithm; none before the first trial.
     pub(super) log_multiplier: Option<f64>,
     /// How many trials ago the positions were computed in full.
@@ -146,6 +96,10 @@ const MIN_SUCCESS: f64 = 1e-300;
 /// Rounding adds up from trial to trial.
 const MAX_AGE: u32 = 16;
 
+/// Tasks get a new reference if their level is further away than this: the logarithm of the quotient
+/// of their values is accurate there.
+const MAX_FOLLOWED: f64 = 0.08;
+
 /// Half a window of multipliers is at most a quarter of this inverse: [`advance`] reaches further.
 pub(super) const WINDOW_ELASTICITY: f64 = 8.0;
 /// The elasticity varies within a window by less than this factor.
@@ -160,6 +114,7 @@ impl HillTasks {
         let (half_at, steepness, height) = (hill.half_at(), hill.steepness(), curve.height());
         self.index.push(offset);
         self.bounds.push(bounds, f64::INFINITY, |spend| height * hill.success(spend));
+        self.base_level.push((height * steepness / half_at).ln());
         self.steepness.push(steepness);
         self.log_half_at.push(half_at.ln());
         let lane = (self.index.len() - 1) % 4;
@@ -167,7 +122,6 @@ impl HillTasks {
             self.curves.push(Curves::PADDING);
         }
         if let Some(curves) = self.curves.last_mut() {
-            curves.base_level[lane] = (height * steepness / half_at).ln();
             curves.shape[lane] = (1.0 - steepness) / steepness;
             curves.height[lane] = height;
             curves.weight[lane] = height * steepness;
@@ -178,11 +132,13 @@ impl HillTasks {
     pub(super) fn pad(&mut self) {
         let len = self.index.padded_len();
         self.bounds.pad(len);
+        self.base_level.resize(len, 0.0);
         self.steepness.resize(len, 1.0);
         self.log_half_at.resize(len, 0.0);
         self.level.resize(len, 0.0);
         self.worth.resize(len, 0.0);
         self.references.resize(len / 4, Reference::NONE);
+        self.expanded.resize(len / 4, Success::HALF);
     }
 
     /// Demand at a multiplier in the loaded call; the positions are left in `trial`.
@@ -194,30 +150,17 @@ impl HillTasks {
         log_multiplier: f64,
         trial: &mut HillTrial,
     ) -> CurvedDemand {
-        let at_chunk = |numbers: &[f64], chunk: usize| F64x4::load(simd, &chunks4(numbers)[chunk]);
+        let load = |numbers: &[f64; 4]| F64x4::load(simd, numbers);
         let zero = F64x4::splat(simd, 0.0);
+        self.move_to(simd, log_multiplier, trial);
         let (mut spend, mut sensitivity, mut curvature) = (zero, zero, zero);
-        let step = trial.step_to(log_multiplier);
-        let (per_multiplier, series) = (1.0 / multiplier, series());
-        trial.positions.resize(self.index.padded_len());
-        for (chunk, curves) in self.index.chunks().zip(&self.curves) {
-            let shape = F64x4::load(simd, &curves.shape);
-            // Closures would be compiled without the vector instructions.
-            let near = if let Some(step) = step {
-                let from = trial.positions.load(simd, chunk);
-                advance(simd, series, from, shape, F64x4::splat(simd, step))
-            } else {
-                None
-            };
-            let position = if let Some(position) = near {
-                position
-            } else {
-                solve(simd, series, at_chunk(&self.level, chunk) - log_multiplier, shape)
-            };
-            trial.positions.store(position, chunk);
-            let free = position.demand(at_chunk(&self.worth, chunk) * per_multiplier);
-            let low = at_chunk(&self.bounds.low, chunk);
-            let high = at_chunk(&self.bounds.high, chunk);
+        let per_multiplier = 1.0 / multiplier;
+        let bounds = chunks4(&self.bounds.low).iter().zip(chunks4(&self.bounds.high));
+        let tasks = self.curves.iter().zip(chunks4(&self.worth)).zip(&trial.positions);
+        for (((curves, worth), position), (low, high)) in tasks.zip(bounds) {
+            let (shape, low, high) = (load(&curves.shape), load(low), load(high));
+            let position = position.position(simd, shape);
+            let free = position.demand(load(worth) * per_multiplier);
             spend = spend + (free.max(low).min(high) - low);
             let elasticity = position.elasticity(shape);
             let falls = free * elasticity;
@@ -229,6 +172,37 @@ impl HillTasks {
             spend: spend.total(),
             sensitivity: sensitivity.total(),
             curvature: curvature.total(),
+        }
+    }
+
+    /// Computes the positions at a multiplier, from those at the last trial if there are any.
+    #[inline(always)]
+    fn move_to<S: Simd>(&self, simd: S, log_multiplier: f64, trial: &mut HillTrial) {
+        let (series, step) = (series(), trial.step_to(log_multiplier));
+        trial.positions.resize(self.curves.len(), Success::HALF);
+        if let Some(step) = step {
+            let step = F64x4::splat(simd, step);
+            let tasks = self.curves.iter().zip(chunks4(&self.level));
+            for (position, (curves, level)) in trial.positions.iter_mut().zip(tasks) {
+                let shape = F64x4::load(simd, &curves.shape);
+                let from = position.position(simd, shape);
+                if let Some(moved) = advance(simd, series, from, shape, step) {
+                    position.store(moved);
+                } else {
+                    let level = F64x4::load(simd, level) - log_multiplier;
+                    position.store(solve(simd, series, level, shape));
+                }
+            }
+            return;
+        }
+        let tiles = self.curves.chunks(TILE).zip(chunks4(&self.level).chunks(TILE));
+        for ((curves, from), positions) in tiles.zip(trial.positions.chunks_mut(TILE)) {
+            let mut levels = [[0.0; 4]; TILE];
+            for (level, from) in levels.iter_mut().zip(from) {
+                (F64x4::load(simd, from) - log_multiplier).store(level);
+            }
+            let shapes = curves.iter().map(|curves| curves.shape);
+            solve_tile(simd, series, &levels[..from.len()], shapes, positions);
         }
     }
 
@@ -258,7 +232,7 @@ impl HillTasks {
 }
 
 impl Family for HillTasks {
-    type Start<'a> = HillStart<'a>;
+    type Start<'a> = [Success];
 
     fn index(&self) -> &FamilyIndex {
         &self.index
@@ -270,14 +244,17 @@ impl Family for HillTasks {
 
     #[inline(always)]
     fn load<S: Simd>(&mut self, simd: S, values: &[f64]) {
-        let Self { index, curves, level, worth, .. } = self;
+        let Self { index, curves, base_level, level, worth, .. } = self;
         let reader = index.reader(values);
         let mut least = F64x4::splat(simd, f64::INFINITY);
         let loaded = chunks4_mut(level).iter_mut().zip(chunks4_mut(worth));
-        for (chunk, ((level, worth), curves)) in index.chunks().zip(loaded.zip(curves)) {
+        let curves = curves.iter().zip(chunks4(base_level));
+        for (chunk, ((level, worth), (curves, base_level))) in
+            index.chunks().zip(loaded.zip(curves))
+        {
             let value = reader.load(simd, chunk);
             least = least.min(value);
-            (value.ln() + F64x4::load(simd, &curves.base_level)).store(level);
+            (value.ln() + F64x4::load(simd, base_level)).store(level);
             (value * F64x4::load(simd, &curves.weight)).store(worth);
         }
         self.has_worthless = !least.all_ge(F64x4::splat(simd, MIN_LN_ARG));
@@ -285,8 +262,7 @@ impl Family for HillTasks {
             // Zero, or too small for the vector logarithm.
             for position in 0..self.index.len() {
                 let value = values[self.index.offset(position)];
-                let base_level = self.curves[position / 4].base_level[position % 4];
-                self.level[position] = base_level + value.ln();
+                self.level[position] = self.base_level[position] + value.ln();
             }
         }
     }
@@ -299,40 +275,23 @@ impl Family for HillTasks {
         values: &[f64],
         expansion: &mut Expansion,
     ) {
-        let Self { index, bounds, curves, references, .. } = self;
-        let (reader, series) = (index.reader(values), series());
+        if RESET {
+            self.reset(simd, at, values, expansion);
+        } else {
+            self.follow(simd, at, values, expansion);
+        }
+        let Self { index, bounds, curves, expanded, .. } = self;
+        let reader = index.reader(values);
         let (zero, one) = (F64x4::splat(simd, 0.0), F64x4::splat(simd, 1.0));
         let per_multiplier = 1.0 / at.multiplier;
         let mut sums = Moments { moments: [zero; 5], constant: zero };
-        let limits = chunks4(&bounds.low).iter().zip(chunks4(&bounds.high));
-        for (chunk, ((curves, reference), (low, high))) in
-            index.chunks().zip(curves.iter().zip(references).zip(limits))
-        {
+        for (chunk, (curves, expanded)) in index.chunks().zip(curves.iter().zip(expanded)) {
             let value = reader.load(simd, chunk);
-            let near = if RESET {
-                None
-            } else {
-                let from = F64x4::load(simd, &reference.value);
-                let step = series.ln_ratio(simd, value, from) - at.shift;
-                step.store(&mut reference.expanded_step);
-                reference.at(simd, step)
-            };
-            let (success, rest) = if let Some(near) = near {
-                near
-            } else {
-                expansion.are_values_valid &= are_valid(simd, value);
-                let (values, found) = (value.to_array(), [[0.0; 4]; 2]);
-                let mut reset = Reset { curves, values, at, series, reference, found };
-                with_simd4(at.arch, &mut reset);
-                let [success, rest] = &reset.found;
-                (F64x4::load(simd, success), F64x4::load(simd, rest))
-            };
             let shapes = F64x4::load(simd, &curves.shape);
-            let rate = one / (success + success + shapes);
-            let position = Position { success, rest, rate };
+            let position = expanded.position(simd, shapes);
             let worth = value * F64x4::load(simd, &curves.weight);
             let free = position.demand(worth * per_multiplier);
-            let (low, high) = (F64x4::load(simd, low), F64x4::load(simd, high));
+            let (low, high) = bounds.limits::<S, BOUNDED>(simd, chunk);
             let elastic = position.elasticity(shapes);
             let share = elastic * (ELASTICITY_MARGIN * at.width);
             let (least, most) =
@@ -357,33 +316,33 @@ impl Family for HillTasks {
         &self,
         simd: S,
         at: &AssignmentPoint,
-        start: &HillStart<'_>,
+        start: &[Success],
         values: &[f64],
         output: &mut Output<'_>,
     ) -> Totals {
-        let Self { index, bounds, curves, references, .. } = self;
+        let Self { index, bounds, curves, base_level, .. } = self;
         let zero = F64x4::splat(simd, 0.0);
         let (per_multiplier, step) = (1.0 / at.multiplier, F64x4::splat(simd, -at.power_step));
         let (reader, series) = (index.reader(values), series());
         let mut spends = index.writer(output.spend);
         let mut successes = index.writer(output.success);
         let mut totals = RunningTotals::new(simd);
-        for (chunk, (curves, reference)) in index.chunks().zip(curves.iter().zip(references)) {
+        for (chunk, (curves, start)) in index.chunks().zip(curves.iter().zip(start)) {
             let (value, shapes) = (reader.load(simd, chunk), F64x4::load(simd, &curves.shape));
             let height = F64x4::load(simd, &curves.height);
-            let near = match start {
-                HillStart::Trial(positions) => {
-                    advance(simd, series, positions.load(simd, chunk), shapes, step)
-                }
-                HillStart::Expansion => {
-                    let step = F64x4::load(simd, &reference.expanded_step) + step;
-                    reference.position(simd, shapes, step)
-                }
+            let from = start.position(simd, shapes);
+            // Closures would be compiled without the vector instructions.
+            let near = if let Some(change) = short_change(simd, from, step) {
+                Some(from.moved_by(change))
+            } else if let Some(change) = series_change(simd, from, step) {
+                Some(from.moved_by(change))
+            } else {
+                None
             };
             let position = if let Some(position) = near {
                 position
             } else {
-                let base_level = F64x4::load(simd, &curves.base_level);
+                let base_level = F64x4::load(simd, &chunks4(base_level)[chunk]);
                 solve(simd, series, base_level + value.ln() - at.multiplier.ln(), shapes)
             };
             let weight = F64x4::load(simd, &curves.weight);
@@ -392,8 +351,9 @@ impl Family for HillTasks {
             let (success, least) = (position.success, F64x4::splat(simd, MIN_SUCCESS));
             let free = success.if_gt(least, free, zero);
             let on_slope = success.if_gt(least, height * success, zero);
+            // The rate may be that before the step: it only ranks the tasks.
             let falls = free * position.elasticity(shapes);
-            let bounded = bounds.apply(simd, chunk, free, on_slope);
+            let bounded = bounds.apply::<S, BOUNDED>(simd, chunk, free, on_slope);
             totals.add(simd, chunk, bounded.above, value * bounded.success);
             totals.offer(simd, chunk, free, bounded.inside.if_gt(zero, falls, zero));
             spends.store(bounded.spend, chunk);
@@ -434,76 +394,104 @@ impl<S: Simd> Moments<S> {
     }
 }
 
-impl Reference {
-    /// Success, and one less it, where the level is larger by `step`; none if that is too far away
-    /// for one of four tasks.
+impl HillTasks {
+    /// Gives every task a new reference at the multiplier expanded.
     #[inline(always)]
-    fn at<S: Simd>(&self, simd: S, step: F64x4<S>) -> Option<(F64x4<S>, F64x4<S>)> {
-        let load = |numbers: &[f64; 4]| F64x4::load(simd, numbers);
-        if !step.abs().all_le(load(&self.max_step)) {
-            return None;
+    fn reset<S: Simd>(
+        &mut self,
+        simd: S,
+        at: &ExpansionPoint,
+        values: &[f64],
+        expansion: &mut Expansion,
+    ) {
+        let Self { index, curves, base_level, references, expanded, .. } = self;
+        let (reader, series, zero) = (index.reader(values), series(), F64x4::splat(simd, 0.0));
+        let base_levels = chunks4(base_level).chunks(TILE);
+        let tiles = curves.chunks(TILE).zip(base_levels).zip(references.chunks_mut(TILE));
+        for (tile, (((curves, base_levels), references), expanded)) in
+            (0..).step_by(TILE).zip(tiles.zip(expanded.chunks_mut(TILE)))
+        {
+            let mut levels = [[0.0; 4]; TILE];
+            let tasks = levels.iter_mut().zip(base_levels).zip(&mut *references);
+            for (chunk, ((level, base_level), reference)) in (tile..).zip(tasks) {
+                let value = reader.load(simd, chunk);
+                expansion.are_values_valid &= are_valid(simd, value);
+                let value = value.max(zero);
+                value.store(&mut reference.value);
+                (F64x4::load(simd, base_level) + value.ln() - at.reference).store(level);
+            }
+            let shapes = curves.iter().map(|curves| curves.shape);
+            solve_tile(simd, series, &levels[..curves.len()], shapes, expanded);
+            let found = references.iter_mut().zip(expanded);
+            found.for_each(|(reference, expanded)| reference.at = *expanded);
         }
-        let [p1, p2, p3, p4, p5, p6, p7] = &self.terms;
-        let terms = [load(p1), load(p2), load(p3), load(p4), load(p5), load(p6), load(p7)];
-        let change = series_change(terms, step);
-        Some((load(&self.success) + change, load(&self.rest) - change))
     }
 
-    /// The positions where the level is larger by `step`.
+    /// Computes the positions at the multiplier expanded, from the references. Tasks that are far
+    /// from theirs get new ones.
     #[inline(always)]
-    fn position<S: Simd>(&self, simd: S, shape: F64x4<S>, step: F64x4<S>) -> Option<Position<S>> {
-        if let Some((success, rest)) = self.at(simd, step) {
-            let rate = F64x4::splat(simd, 1.0) / (success + success + shape);
-            return Some(Position { success, rest, rate });
-        }
-        None
-    }
-
-    #[inline(always)]
-    fn set<S: Simd>(&mut self, simd: S, value: F64x4<S>, position: Position<S>) {
-        let (terms, max_step) = taylor_series(simd, position);
-        value.store(&mut self.value);
-        position.success.store(&mut self.success);
-        position.rest.store(&mut self.rest);
-        max_step.store(&mut self.max_step);
-        for (numbers, term) in self.terms.iter_mut().zip(terms) {
-            term.store(numbers);
+    fn follow<S: Simd>(
+        &mut self,
+        simd: S,
+        at: &ExpansionPoint,
+        values: &[f64],
+        expansion: &mut Expansion,
+    ) {
+        let Self { index, curves, base_level, references, expanded, .. } = self;
+        let (reader, series) = (index.reader(values), series());
+        let tasks = curves.iter().zip(chunks4(base_level)).zip(references).zip(expanded);
+        for (chunk, (((curves, base_level), reference), expanded)) in index.chunks().zip(tasks) {
+            let value = reader.load(simd, chunk);
+            let from = F64x4::load(simd, &reference.value);
+            let step = series.ln_ratio(simd, value, from) - at.shift;
+            let shape = F64x4::load(simd, &curves.shape);
+            let from = reference.at.position(simd, shape);
+            if let Some(change) = series_change(simd, from, step) {
+                expanded.store(from.moved_by(change));
+                continue;
+            }
+            let is_near = step.abs().all_le(F64x4::splat(simd, MAX_FOLLOWED));
+            let moved = if is_near { advance(simd, series, from, shape, step) } else { None };
+            if let Some(moved) = moved {
+                expanded.store(moved);
+            } else {
+                expansion.are_values_valid &= are_valid(simd, value);
+                let (values, shape) = (value.to_array(), &curves.shape);
+                let reset = Reset { base_level, shape, values, at, series, reference, expanded };
+                with_simd4(at.arch, reset);
+            }
         }
     }
 }
 
-/// A new reference for four tasks, and their success, and one less it, at the expanded multiplier.
+/// A new reference for four tasks, and their positions at the expanded multiplier.
 struct Reset<'a> {
-    curves: &'a Curves,
+    base_level: &'a [f64; 4],
+    shape: &'a [f64; 4],
     values: [f64; 4],
     at: &'a ExpansionPoint,
     series: &'a Series,
     reference: &'a mut Reference,
-    found: [[f64; 4]; 2],
+    expanded: &'a mut Success,
 }
 
-impl WithSimd for &mut Reset<'_> {
+impl WithSimd for Reset<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let value = F64x4::load(simd, &self.values).max(F64x4::splat(simd, 0.0));
-        let shape = F64x4::load(simd, &self.curves.shape);
-        let base_level = F64x4::load(simd, &self.curves.base_level);
-        let level = base_level + value.ln() - self.at.reference;
-        let reference = solve(simd, self.series, level, shape);
-        self.reference.set(simd, value, reference);
+        let shape = F64x4::load(simd, self.shape);
+        let level = F64x4::load(simd, self.base_level) + value.ln() - self.at.reference;
+        let from = solve(simd, self.series, level, shape);
+        value.store(&mut self.reference.value);
+        self.reference.at.store(from);
         let step = F64x4::splat(simd, -self.at.shift);
-        step.store(&mut self.reference.expanded_step);
-        let (success, rest) = if self.at.shift == 0.0 {
-            (reference.success, reference.rest)
-        } else if let Some(near) = self.reference.at(simd, step) {
-            near
+        self.expanded.store(if let Some(change) = series_change(simd, from, step) {
+            from.moved_by(change)
         } else {
-            let found = solve(simd, self.series, level - self.at.shift, shape);
-            (found.success, found.rest)
-        };
-        self.found = [success.to_array(), rest.to_array()];
+            solve(simd, self.series, level - self.at.shift, shape)
+        });
     }
 }
 

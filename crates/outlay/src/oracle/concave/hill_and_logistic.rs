@@ -7,9 +7,10 @@ use pulp::{Simd, WithSimd};
 
 use super::expansion::Expansion;
 use super::family::{AssignmentPoint, CurvedDemand, ExpansionPoint, Family, Totals};
-use super::hill::{HillStart, HillTasks, HillTrial, WINDOW_ELASTICITY};
+use super::hill::{HillTasks, HillTrial, WINDOW_ELASTICITY};
+use super::hill_inverse::Success;
 use super::hyperbolic::HyperbolicTasks;
-use super::logistic::{LogOdds, LogisticTasks};
+use super::logistic::{Expanded, LogisticTasks};
 use crate::oracle::evaluation::Output;
 
 /// Hill tasks with a steepness below one, with steepness one, and logistic tasks.
@@ -23,9 +24,9 @@ pub(super) struct HillAndLogistic {
 /// The positions that an assignment steps from.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HillAndLogisticStart<'a> {
-    pub(super) hill: HillStart<'a>,
+    pub(super) hill: &'a [Success],
     /// Empty if they are unknown.
-    pub(super) logistic: &'a [LogOdds],
+    pub(super) logistic: &'a [Expanded],
 }
 
 impl HillAndLogistic {
@@ -63,7 +64,7 @@ impl HillAndLogistic {
 
     /// The positions at the multiplier expanded last.
     pub(super) fn expanded(&self) -> HillAndLogisticStart<'_> {
-        HillAndLogisticStart { hill: HillStart::Expansion, logistic: &self.logistic.expanded }
+        HillAndLogisticStart { hill: &self.hill.expanded, logistic: &self.logistic.expanded }
     }
 
     /// The elasticity that limits the windows of multipliers.
@@ -132,6 +133,7 @@ impl WithSimd for HillAndLogisticMultipliers<'_> {
 pub(super) struct ExpandHillAndLogistic<'a> {
     pub(super) tasks: &'a mut HillAndLogistic,
     pub(super) at: &'a ExpansionPoint,
+    pub(super) is_bounded: bool,
     pub(super) is_reset: bool,
     pub(super) values: &'a [f64],
     pub(super) expansion: &'a mut Expansion,
@@ -142,17 +144,23 @@ impl WithSimd for ExpandHillAndLogistic<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { tasks, at, is_reset, values, expansion } = self;
-        let HillAndLogistic { hill, hyperbolic, logistic } = tasks;
-        // Bounds cost these families little: there is no version without them.
-        if is_reset {
-            hill.expand::<S, true, true>(simd, at, values, expansion);
-            logistic.expand::<S, true, true>(simd, at, values, expansion);
-        } else {
-            hill.expand::<S, true, false>(simd, at, values, expansion);
-            logistic.expand::<S, true, false>(simd, at, values, expansion);
+        match (self.is_bounded, self.is_reset) {
+            (true, true) => self.expand::<S, true, true>(simd),
+            (true, false) => self.expand::<S, true, false>(simd),
+            (false, true) => self.expand::<S, false, true>(simd),
+            (false, false) => self.expand::<S, false, false>(simd),
         }
-        hyperbolic.expand::<S, true, false>(simd, at, values, expansion);
+    }
+}
+
+impl ExpandHillAndLogistic<'_> {
+    #[inline(always)]
+    fn expand<S: Simd, const BOUNDED: bool, const RESET: bool>(self, simd: S) {
+        let Self { tasks, at, values, expansion, .. } = self;
+        let HillAndLogistic { hill, hyperbolic, logistic } = tasks;
+        hill.expand::<S, BOUNDED, RESET>(simd, at, values, expansion);
+        logistic.expand::<S, BOUNDED, RESET>(simd, at, values, expansion);
+        hyperbolic.expand::<S, BOUNDED, RESET>(simd, at, values, expansion);
     }
 }
 
@@ -160,6 +168,7 @@ impl WithSimd for ExpandHillAndLogistic<'_> {
 pub(super) struct AssignHillAndLogistic<'a> {
     pub(super) tasks: &'a HillAndLogistic,
     pub(super) at: &'a AssignmentPoint,
+    pub(super) is_bounded: bool,
     pub(super) start: HillAndLogisticStart<'a>,
     pub(super) values: &'a [f64],
     pub(super) output: Output<'a>,
@@ -170,11 +179,18 @@ impl WithSimd for AssignHillAndLogistic<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Totals {
-        let Self { tasks, at, start, values, mut output } = self;
+        if self.is_bounded { self.assign::<S, true>(simd) } else { self.assign::<S, false>(simd) }
+    }
+}
+
+impl AssignHillAndLogistic<'_> {
+    #[inline(always)]
+    fn assign<S: Simd, const BOUNDED: bool>(self, simd: S) -> Totals {
+        let Self { tasks, at, start, values, mut output, .. } = self;
         let HillAndLogistic { hill, hyperbolic, logistic } = tasks;
-        let mut totals = hill.assign::<S, true>(simd, at, &start.hill, values, &mut output);
-        totals.add(hyperbolic.assign::<S, true>(simd, at, &(), values, &mut output));
-        totals.add(logistic.assign::<S, true>(simd, at, start.logistic, values, &mut output));
+        let mut totals = hill.assign::<S, BOUNDED>(simd, at, start.hill, values, &mut output);
+        totals.add(hyperbolic.assign::<S, BOUNDED>(simd, at, &(), values, &mut output));
+        totals.add(logistic.assign::<S, BOUNDED>(simd, at, start.logistic, values, &mut output));
         totals
     }
 }

@@ -9,13 +9,13 @@
 //!
 //! The left-hand side is increasing and convex in `t`. [`solve`] finds the root from any level;
 //! [`advance`] follows it to a nearby level without an exponential or a logarithm, and so does
-//! [`series_change`], by a Taylor series that is computed once per reference.
+//! [`series_change`] to a closer one, by a Taylor series.
 
 use std::f64::consts::LN_2;
 
-use pulp::Simd;
+use pulp::{Simd, WithSimd};
 
-use crate::numeric::exp_log::Series;
+use crate::numeric::exp_log::{ROUNDER, Series, exp, ln};
 use crate::numeric::simd::F64x4;
 
 /// Where four tasks are on their curves.
@@ -29,6 +29,18 @@ pub(super) struct Position<S: Simd> {
 }
 
 impl<S: Simd> Position<S> {
+    #[inline(always)]
+    pub(super) fn new(simd: S, success: F64x4<S>, rest: F64x4<S>, shape: F64x4<S>) -> Self {
+        let rate = F64x4::splat(simd, 1.0) / (success + success + shape);
+        Self { success, rest, rate }
+    }
+
+    /// The position after a small change of the success, with the rate from before.
+    #[inline(always)]
+    pub(super) fn moved_by(self, change: F64x4<S>) -> Self {
+        Self { success: self.success + change, rest: self.rest - change, ..self }
+    }
+
     /// The spend; `worth` is value times height times steepness, divided by the multiplier.
     #[inline(always)]
     pub(super) fn demand(self, worth: F64x4<S>) -> F64x4<S> {
@@ -96,25 +108,28 @@ pub(super) fn advance<S: Simd>(
     let change = spread * newton;
     let half_skew = (rest - success) * newton * 0.5;
     let change = change.mul_add(half_skew, change);
-    let rate = rate * (rate * (change + change)).neg_mul_add(one, one);
-    Some(Position { success: success + change, rest: rest - change, rate })
+    Some(Position::new(simd, success + change, rest - change, shape))
 }
 
-/// How many terms the Taylor series of the success has.
-pub(super) const TERMS: usize = 7;
-/// The last terms of a series may be at most this share of `p (1 - p)`: the next one is then below
-/// rounding.
-const MAX_LAST_TERMS: f64 = 2e-14;
-/// No series is used further than this from its reference.
+/// The eighth power of a step times the last two terms of the series may be at most this share of
+/// `p (1 - p)`: the next term is then below rounding.
+const MAX_LAST_TERMS: f64 = 2e-16;
+/// The series is used up to this step.
 const MAX_SERIES_STEP: f64 = 0.08;
+/// Up to this change of `t` four terms of the series are exact.
+const SHORT_CHANGE: f64 = 1e-3;
 
-/// The Taylor series of the success around a position: its terms at a step of one, and how far it
-/// is accurate.
+/// The change of the success where the levels are larger by `step`, by seven terms of its Taylor
+/// series; none if they are not enough for all four.
 ///
 /// The derivative of `p` by the level is `p (1 - p) / (shape + 2 p)`, which gives the series term by
-/// term.
+/// term. Computing the terms takes less time than reading them from memory.
 #[inline(always)]
-pub(super) fn taylor_series<S: Simd>(simd: S, from: Position<S>) -> ([F64x4<S>; TERMS], F64x4<S>) {
+pub(super) fn series_change<S: Simd>(
+    simd: S,
+    from: Position<S>,
+    step: F64x4<S>,
+) -> Option<F64x4<S>> {
     let zero = F64x4::splat(simd, 0.0);
     let Position { success, rest, rate } = from;
     let (spread, skew) = (success * rest, rest - success);
@@ -137,24 +152,43 @@ pub(super) fn taylor_series<S: Simd>(simd: S, from: Position<S>) -> ([F64x4<S>; 
     let p6 = next(p5, s5, s6, 1.0 / 6.0);
     let s7 = twice(p1.mul_add(p6, p2.mul_add(p5, p3 * p4)));
     let p7 = next(p6, s6, s7, 1.0 / 7.0);
-    // Half the eighth root is close to the seventh root, and below it unless the series converges
-    // badly.
-    let most = (spread * MAX_LAST_TERMS).max(F64x4::splat(simd, f64::MIN_POSITIVE));
-    let eighth_root = (most / (p7.abs() + p6.abs()).max(most)).sqrt().sqrt().sqrt();
-    let max_step = (eighth_root * 0.5).min(F64x4::splat(simd, MAX_SERIES_STEP));
-    ([p1, p2, p3, p4, p5, p6, p7], max_step)
-}
-
-/// The change of the success after a step, by its series.
-#[inline(always)]
-pub(super) fn series_change<S: Simd>(terms: [F64x4<S>; TERMS], step: F64x4<S>) -> F64x4<S> {
-    let [p1, p2, p3, p4, p5, p6, p7] = terms;
-    // In pairs: short chains.
     let square = step * step;
+    let fourth = square * square;
+    // A step that is too long makes the last terms infinite.
+    let limit = F64x4::splat(simd, MAX_SERIES_STEP);
+    let infinity = F64x4::splat(simd, f64::INFINITY);
+    let last = step.abs().if_gt(limit, infinity, (p7.abs() + p6.abs()) * (fourth * fourth));
+    if !last.all_le(spread * MAX_LAST_TERMS) {
+        return None;
+    }
+    // In pairs: short chains.
     let low = p2.mul_add(step, p1);
     let middle = p4.mul_add(step, p3);
     let high = square.mul_add(p7, p6.mul_add(step, p5));
-    step * (square * square).mul_add(high, middle.mul_add(square, low))
+    Some(step * fourth.mul_add(high, middle.mul_add(square, low)))
+}
+
+/// The same by four terms, for changes of `t` up to [`SHORT_CHANGE`].
+#[inline(always)]
+pub(super) fn short_change<S: Simd>(
+    simd: S,
+    from: Position<S>,
+    step: F64x4<S>,
+) -> Option<F64x4<S>> {
+    let Position { success, rest, rate } = from;
+    if !(step * rate).abs().all_le(F64x4::splat(simd, SHORT_CHANGE)) {
+        return None;
+    }
+    let skew = rest - success;
+    let p1 = rate * (success * rest);
+    let s2 = p1 * p1;
+    let p2 = rate * (p1 * skew * 0.5 - s2);
+    let s3 = p1 * (p2 + p2);
+    let p3 = rate * ((p2 * skew - s2) * (1.0 / 3.0) - s3);
+    let s4 = p2.mul_add(p2, p1 * (p3 + p3));
+    let p4 = rate * ((p3 * skew - s3) * 0.25 - s4);
+    let (low, high) = (step.mul_add(p2, p1), step.mul_add(p4, p3));
+    Some(step * (step * step).mul_add(high, low))
 }
 
 /// `t` is searched for up to this far from zero: beyond, `p` or `1 - p` is negligible.
@@ -174,25 +208,175 @@ pub(super) fn solve<S: Simd>(
     level: F64x4<S>,
     shape: F64x4<S>,
 ) -> Position<S> {
-    let (center, step) = find_center(simd, level, shape, MAX_DISTANCE);
+    let (center, step) = close_center(simd, level, shape);
+    solve_from(simd, series, center, step, (level, shape))
+}
+
+/// The positions of several tasks at the given levels.
+///
+/// In two loops: the operations of one position depend on each other, and a processor can only work
+/// on the next position at the same time if few of them follow each other.
+#[inline(always)]
+pub(super) fn solve_tile<S: Simd>(
+    simd: S,
+    series: &Series,
+    levels: &[[f64; 4]],
+    shapes: impl Iterator<Item = [f64; 4]> + Clone,
+    found: &mut [Success],
+) {
+    let mut steps = [[0.0; 4]; TILE];
+    let tasks = levels.iter().zip(shapes.clone()).zip(&mut *found).zip(&mut steps);
+    for (((level, shape), found), step) in tasks {
+        let (center, distance) =
+            close_center(simd, F64x4::load(simd, level), F64x4::load(simd, &shape));
+        found.store(center);
+        distance.store(step);
+    }
+    for (((level, shape), found), step) in levels.iter().zip(shapes).zip(found).zip(&steps) {
+        let (level, shape) = (F64x4::load(simd, level), F64x4::load(simd, &shape));
+        let (center, step) = (found.position(simd, shape), F64x4::load(simd, step));
+        found.store(solve_from(simd, series, center, step, (level, shape)));
+    }
+}
+
+/// The most levels of four tasks that [`solve_tile`] takes: its buffers fit the first-level cache.
+pub(super) const TILE: usize = 32;
+
+/// Success of four tasks before floor and ceiling, and one less it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Success {
+    success: [f64; 4],
+    rest: [f64; 4],
+}
+
+impl Success {
+    pub(super) const HALF: Self = Self { success: [0.5; 4], rest: [0.5; 4] };
+
+    #[inline(always)]
+    pub(super) fn position<S: Simd>(&self, simd: S, shape: F64x4<S>) -> Position<S> {
+        Position::new(simd, F64x4::load(simd, &self.success), F64x4::load(simd, &self.rest), shape)
+    }
+
+    #[inline(always)]
+    pub(super) fn store<S: Simd>(&mut self, position: Position<S>) {
+        position.success.store(&mut self.success);
+        position.rest.store(&mut self.rest);
+    }
+}
+
+/// One of the [`CENTERS`] that is nearly always close enough to the root for [`advance`], by a step
+/// of Halley's method from another one; and from there to the levels.
+#[inline(always)]
+fn close_center<S: Simd>(simd: S, level: F64x4<S>, shape: F64x4<S>) -> (Position<S>, F64x4<S>) {
+    let inside = within_range(level, shape);
+    let (log_odds, from, reached) = nearest_center(simd, first_guess(simd, inside, shape), shape);
+    let better = halley(simd, log_odds, from, inside - reached);
+    let (_, center, reached) = nearest_center(simd, better, shape);
+    (center, inside - reached)
+}
+
+/// The positions a step away from a center, or at the levels if that is too far.
+#[inline(always)]
+fn solve_from<S: Simd>(
+    simd: S,
+    series: &Series,
+    center: Position<S>,
+    step: F64x4<S>,
+    (level, shape): (F64x4<S>, F64x4<S>),
+) -> Position<S> {
     if let Some(found) = advance(simd, series, center, shape, step) {
         return found;
     }
-    // Closer, so that the series are accurate.
-    let (center, step) = find_center(simd, level, shape, 0.1 * MAX_DISTANCE);
-    if let Some(found) = advance(simd, series, center, shape, step) { found } else { center }
+    let (levels, shapes) = (level.to_array(), shape.to_array());
+    let [success, rest, rate] = simd.vectorize(SolveFar { series, levels, shapes });
+    let load = |numbers: &[f64; 4]| F64x4::load(simd, numbers);
+    Position { success: load(&success), rest: load(&rest), rate: load(&rate) }
+}
+
+/// Success, one less it, and `ln(1 + e^t)`, where `t` is a multiple of the grid's width.
+type Center = [f64; 3];
+/// Grid points per unit of `t`, and how far from zero they reach.
+const PER_UNIT: f64 = 16.0;
+const REACH: f64 = 16.0;
+const LAST_CENTER: usize = (2.0 * PER_UNIT * REACH) as usize;
+static CENTERS: [Center; LAST_CENTER + 1] = centers();
+
+const fn centers() -> [Center; LAST_CENTER + 1] {
+    let (mut centers, mut place) = ([[0.0; 3]; LAST_CENTER + 1], 0);
+    while place <= LAST_CENTER {
+        let log_odds = place as f64 / PER_UNIT - REACH;
+        let small = exp(-log_odds.abs());
+        let (larger, smaller) = (1.0 / (1.0 + small), small / (1.0 + small));
+        let log = ln(1.0 + small);
+        centers[place] =
+            if log_odds > 0.0 { [larger, smaller, log_odds + log] } else { [smaller, larger, log] };
+        place += 1;
+    }
+    centers
+}
+
+/// The grid points next to given `t`, the positions there and their levels.
+#[inline(always)]
+fn nearest_center<S: Simd>(
+    simd: S,
+    log_odds: F64x4<S>,
+    shape: F64x4<S>,
+) -> (F64x4<S>, Position<S>, F64x4<S>) {
+    let number = |number: f64| F64x4::splat(simd, number);
+    let inside = log_odds.max(number(-REACH)).min(number(REACH));
+    // The place in the grid is then in the low bits.
+    let rounded = (inside + REACH).mul_add(number(PER_UNIT), number(ROUNDER));
+    let places = rounded.to_array().map(|lane| (lane.to_bits() & 0xffff) as usize);
+    let [a, b, c, d] = places.map(|place| CENTERS[place.min(LAST_CENTER)]);
+    let column = |of: usize| F64x4::load(simd, &[a[of], b[of], c[of], d[of]]);
+    let position = Position::new(simd, column(0), column(1), shape);
+    let (softplus, log_odds) = (column(2), (rounded - ROUNDER) * (1.0 / PER_UNIT) - REACH);
+    (log_odds, position, shape.mul_add(log_odds, softplus + softplus))
+}
+
+/// The positions at levels that are far from a grid point, as arrays.
+struct SolveFar<'a> {
+    series: &'a Series,
+    levels: [f64; 4],
+    shapes: [f64; 4],
+}
+
+impl WithSimd for SolveFar<'_> {
+    type Output = [[f64; 4]; 3];
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> [[f64; 4]; 3] {
+        let (level, shape) = (F64x4::load(simd, &self.levels), F64x4::load(simd, &self.shapes));
+        let (center, step) = find_center(simd, level, shape, MAX_DISTANCE);
+        if let Some(found) = advance(simd, self.series, center, shape, step) {
+            return found.to_arrays();
+        }
+        // Closer, so that the series are accurate.
+        let (center, step) = find_center(simd, level, shape, 0.1 * MAX_DISTANCE);
+        if let Some(found) = advance(simd, self.series, center, shape, step) {
+            found.to_arrays()
+        } else {
+            center.to_arrays()
+        }
+    }
+}
+
+/// The levels, within the range of `t`.
+#[inline(always)]
+fn within_range<S: Simd>(level: F64x4<S>, shape: F64x4<S>) -> F64x4<S> {
+    level.max(shape * -MAX_LOG_ODDS).min((shape + 2.0) * MAX_LOG_ODDS)
 }
 
 /// Positions near the given levels, and from there to the levels: at most `max_distance` as a change
 /// of `t`. Every further step to the root itself is left to [`advance`].
 #[inline(always)]
-pub(super) fn find_center<S: Simd>(
+fn find_center<S: Simd>(
     simd: S,
     level: F64x4<S>,
     shape: F64x4<S>,
     max_distance: f64,
 ) -> (Position<S>, F64x4<S>) {
-    let level = level.max(shape * -MAX_LOG_ODDS).min((shape + 2.0) * MAX_LOG_ODDS);
+    let level = within_range(level, shape);
     let mut log_odds = rough_step(simd, first_guess(simd, level, shape), level, shape);
     for _ in 0..MAX_STEPS {
         let (position, at) = evaluate(simd, log_odds, shape);
@@ -274,7 +458,7 @@ fn halley<S: Simd>(simd: S, log_odds: F64x4<S>, at: Position<S>, step: F64x4<S>)
 
 #[cfg(test)]
 mod tests {
-    use pulp::{Arch, Scalar256b, WithSimd};
+    use pulp::{Arch, Scalar256b};
 
     use super::*;
     use crate::numeric::exp_log::series;
@@ -309,11 +493,11 @@ mod tests {
                     let found = solve(simd, series(), F64x4::splat(simd, level), shapes);
                     check(found, level, shape);
                     bits.extend(found.to_arrays().map(|lanes| lanes[1].to_bits()));
-                    for step in [1e-6, -3e-4, 4e-3, -0.02, 0.05] {
+                    for step in [1e-6, -2e-5, -3e-4, 8e-4, 4e-3, -0.02, 0.05] {
                         let steps = F64x4::splat(simd, step);
-                        let (terms, max_step) = taylor_series(simd, found);
-                        if step.abs() <= max_step.to_array()[3] {
-                            let change = series_change(terms, steps);
+                        let changes =
+                            [series_change(simd, found, steps), short_change(simd, found, steps)];
+                        for change in changes.into_iter().flatten() {
                             let (success, rest) = (found.success + change, found.rest - change);
                             let rate = F64x4::splat(simd, 1.0) / (success + success + shapes);
                             check(Position { success, rest, rate }, level + step, shape);

@@ -134,8 +134,7 @@ impl Family for HyperbolicTasks {
             expansion.are_values_valid &= are_valid(simd, value);
             let half_at = F64x4::load(simd, halves);
             let reach = (value * (half_at * F64x4::load(simd, height)) * per_multiplier).sqrt();
-            let low = F64x4::load(simd, &chunks4(&bounds.low)[chunk]);
-            let high = F64x4::load(simd, &chunks4(&bounds.high)[chunk]);
+            let (low, high) = bounds.limits::<S, BOUNDED>(simd, chunk);
             let (free, margin) = (reach - half_at, reach * at.width);
             let state = WindowState::new(simd, (free - margin, free + margin), (low, high));
             let at_high = state.at_high.if_gt(zero, high - low, zero);
@@ -177,7 +176,7 @@ impl Family for HyperbolicTasks {
             let reach = (value * (half_at * height) * per_multiplier).sqrt();
             let free = reach - half_at;
             // From the spend, so that the two agree although the difference cancels.
-            let bounded = bounds.apply(simd, chunk, free, height * (free / reach));
+            let bounded = bounds.apply::<S, BOUNDED>(simd, chunk, free, height * (free / reach));
             let falls = (reach * 0.5).min(free);
             totals.add(simd, chunk, bounded.above, value * bounded.success);
             totals.offer(simd, chunk, free, bounded.inside.if_gt(zero, falls, zero));

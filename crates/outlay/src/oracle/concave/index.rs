@@ -189,9 +189,24 @@ impl BoundArrays {
         capacities.zip(levels()).filter(|(_, level)| *level > worthless).map(|(c, _)| c).sum()
     }
 
+    /// The bounds of four tasks; without bounds a demand still stops at zero.
+    #[inline(always)]
+    pub(super) fn limits<S: Simd, const BOUNDED: bool>(
+        &self,
+        simd: S,
+        chunk: usize,
+    ) -> (F64x4<S>, F64x4<S>) {
+        if BOUNDED {
+            let at_chunk = |numbers: &[f64]| F64x4::load(simd, &chunks4(numbers)[chunk]);
+            (at_chunk(&self.low), at_chunk(&self.high))
+        } else {
+            (F64x4::splat(simd, 0.0), F64x4::splat(simd, f64::INFINITY))
+        }
+    }
+
     /// Four demands within their bounds; `on_slope` is their success before bounds.
     #[inline(always)]
-    pub(super) fn apply<S: Simd>(
+    pub(super) fn apply<S: Simd, const BOUNDED: bool>(
         &self,
         simd: S,
         chunk: usize,
@@ -200,9 +215,12 @@ impl BoundArrays {
     ) -> Bounded<S> {
         let (zero, one) = (F64x4::splat(simd, 0.0), F64x4::splat(simd, 1.0));
         let at_chunk = |numbers: &[f64]| F64x4::load(simd, &chunks4(numbers)[chunk]);
-        let (low, high) = (at_chunk(&self.low), at_chunk(&self.high));
-        let at_low = at_chunk(&self.success_at_low);
-        let at_bound = demand.if_gt(low, at_chunk(&self.success_at_high), at_low);
+        let (low, high) = self.limits::<S, BOUNDED>(simd, chunk);
+        let at_bound = if BOUNDED {
+            demand.if_gt(low, at_chunk(&self.success_at_high), at_chunk(&self.success_at_low))
+        } else {
+            zero
+        };
         let inside = demand.if_between(low, high, one);
         let spend = demand.max(low).min(high);
         Bounded {

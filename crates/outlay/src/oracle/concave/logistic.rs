@@ -29,9 +29,11 @@ pub(super) struct LogisticTasks {
     has_worthless: bool,
     /// `q` of each task in that call, at multiplier one.
     relative_slope: Vec<f64>,
+    /// Value and position of each task at the reference multiplier.
+    reference_value: Vec<f64>,
     references: Vec<Reference>,
     /// The positions at the multiplier expanded last.
-    pub(super) expanded: Vec<LogOdds>,
+    pub(super) expanded: Vec<Expanded>,
 }
 
 /// The curves of four tasks. Numbers that are used together are together in memory.
@@ -49,33 +51,64 @@ impl Curves {
         Self { width: [1.0; 4], height: [0.0; 4], inverse_slope: [f64::INFINITY; 4] };
 }
 
-/// Value and position of four tasks at the reference multiplier.
+/// The positions of four tasks at the reference multiplier.
 #[derive(Debug, Clone, Copy)]
 struct Reference {
-    value: [f64; 4],
-    position: LogOdds,
-}
-
-/// The positions of four tasks on their curves.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct LogOdds {
     /// `q` at the position.
     relative_slope: [f64; 4],
     success: [f64; 4],
     log_odds: [f64; 4],
 }
 
-impl LogOdds {
-    #[inline(always)]
-    fn load<S: Simd>(&self, simd: S) -> [F64x4<S>; 2] {
-        [F64x4::load(simd, &self.success), F64x4::load(simd, &self.log_odds)]
-    }
+/// The positions of four tasks at the multiplier expanded last.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Expanded {
+    relative_slope: [f64; 4],
+    /// One over the success.
+    inverse: [f64; 4],
+    log_odds: [f64; 4],
+}
 
+impl Expanded {
     #[inline(always)]
     fn store<S: Simd>(&mut self, q: F64x4<S>, position: Position<S>) {
         q.store(&mut self.relative_slope);
-        position.success.store(&mut self.success);
+        position.inverse.store(&mut self.inverse);
         position.log_odds.store(&mut self.log_odds);
+    }
+
+    /// Success and log odds a step of the multiplier's logarithm away; none if that is too far for
+    /// one of four tasks.
+    ///
+    /// By the Taylor series in the step. With `share = q / (2 success²)` the derivative of the
+    /// success is `-share * success`, that of the log odds `-1 / success`, and that of the share
+    /// `share + 2 share²`, which gives the other derivatives.
+    #[inline(always)]
+    fn after<S: Simd>(&self, simd: S, step: f64) -> Option<(F64x4<S>, F64x4<S>)> {
+        let number = |number: f64| F64x4::splat(simd, number);
+        let (one, steps) = (number(1.0), number(step));
+        let q = F64x4::load(simd, &self.relative_slope);
+        // Tasks that demand nothing after the step either have a log odds below zero, which stays.
+        let beyond = number(1.0 + 2.0 * step.abs());
+        let inverse = q.if_gt(beyond, number(0.0), F64x4::load(simd, &self.inverse));
+        let share = q * (inverse * inverse) * 0.5;
+        if !share.all_le(number(MAX_SERIES_CHANGE / step.abs() - 1.0)) {
+            return None;
+        }
+        let success = (one - q) * inverse;
+        let third = share.mul_add(share.mul_add(number(3.0), number(3.0)), one);
+        let cubic = share.mul_add(number(15.0), number(18.0));
+        let fourth = share.mul_add(share.mul_add(cubic, number(7.0)), one);
+        let tail = steps.mul_add(fourth * (1.0 / 24.0), third * (1.0 / 6.0));
+        let tail = steps.mul_add(tail, (share + 1.0) * 0.5);
+        let change = (steps * share) * steps.mul_add(tail, one);
+        let third = share.mul_add(number(3.0), one);
+        let fourth = share.mul_add(share.mul_add(number(15.0), number(9.0)), one);
+        let tail = steps.mul_add(fourth * (1.0 / 24.0), third * (1.0 / 6.0));
+        let tail = share * steps.mul_add(tail, number(0.5));
+        let fall = (steps * inverse) * steps.mul_add(tail, one);
+        let log_odds = F64x4::load(simd, &self.log_odds) - fall;
+        Some((success.neg_mul_add(change, success), log_odds))
     }
 }
 
@@ -89,6 +122,9 @@ const MIN_SUCCESS: f64 = 1e-9;
 const SERIES_SUCCESS: f64 = 0.03;
 /// The largest argument of [`F64x4::twice_artanh`].
 const MAX_ARTANH: f64 = 0.032;
+/// The series around an expanded position are used up to this change of the logarithm of the
+/// success: their fifth terms are below rounding.
+const MAX_SERIES_CHANGE: f64 = 4e-4;
 /// A window must be this many times as far from the square root's end as it is wide.
 const WINDOW_DISTANCE: f64 = 4.0;
 /// Within such a window the sensitivity varies by less than this factor.
@@ -234,10 +270,12 @@ impl LogisticTasks {
         let len = self.index.padded_len();
         self.bounds.pad(len);
         self.relative_slope.resize(len, f64::INFINITY);
-        let position = LogOdds { relative_slope: [1.0; 4], ..LogOdds::default() };
-        let reference = Reference { value: [1.0; 4], position };
+        let (relative_slope, zeros) = ([1.0; 4], [0.0; 4]);
+        let reference = Reference { relative_slope, success: zeros, log_odds: zeros };
+        self.reference_value.resize(len, 1.0);
         self.references.resize(len / 4, reference);
-        self.expanded.resize(len / 4, position);
+        let expanded = Expanded { relative_slope, inverse: zeros, log_odds: zeros };
+        self.expanded.resize(len / 4, expanded);
     }
 
     /// Demand at a multiplier in the loaded call.
@@ -288,13 +326,13 @@ impl LogisticTasks {
         self.bounds.max_demand(levels, f64::NEG_INFINITY, self.has_worthless)
     }
 
-    pub(super) fn reference_values(&self) -> impl Iterator<Item = f64> {
-        self.references.iter().flat_map(|reference| reference.value).take(self.index.len())
+    pub(super) fn reference_values(&self) -> &[f64] {
+        &self.reference_value[..self.index.len()]
     }
 }
 
 impl Family for LogisticTasks {
-    type Start<'a> = [LogOdds];
+    type Start<'a> = [Expanded];
 
     fn index(&self) -> &FamilyIndex {
         &self.index
@@ -329,35 +367,39 @@ impl Family for LogisticTasks {
         let infinity = F64x4::splat(simd, f64::INFINITY);
         let distance = F64x4::splat(simd, WINDOW_DISTANCE * at.width);
         let beyond = F64x4::splat(simd, 1.0 + 2.0 * at.width);
-        let Self { index, bounds, curves, references, expanded, .. } = self;
+        // At the reference the two multipliers may differ in the last digit.
+        let is_here = at.shift == 0.0;
+        let multiplier = if is_here { at.reference_multiplier } else { at.multiplier };
+        let Self { index, bounds, curves, reference_value, references, expanded, .. } = self;
         let reader = index.reader(values);
         let mut sums = [zero; 5];
-        let limits = chunks4(&bounds.low).iter().zip(chunks4(&bounds.high));
+        let references = references.iter_mut().zip(chunks4_mut(reference_value));
         let tasks = curves.iter().zip(references).zip(expanded);
-        for (chunk, (((curves, reference), expanded), (low, high))) in
-            index.chunks().zip(tasks.zip(limits))
+        for (chunk, ((curves, (reference, reference_value)), expanded)) in index.chunks().zip(tasks)
         {
             let value = reader.load(simd, chunk);
             expansion.are_values_valid &= are_valid(simd, value);
             let width = F64x4::load(simd, &curves.width);
             let inverse_slope = F64x4::load(simd, &curves.inverse_slope);
-            let q = relative_slope(simd, inverse_slope * at.multiplier, value);
+            let q = relative_slope(simd, inverse_slope * multiplier, value);
             let near = if RESET {
                 None
             } else {
-                let from_q = F64x4::load(simd, &reference.position.relative_slope);
-                Position::near(simd, q, from_q, reference.position.load(simd))
+                let Reference { relative_slope, success, log_odds } = &*reference;
+                let from = [F64x4::load(simd, success), F64x4::load(simd, log_odds)];
+                Position::near(simd, q, F64x4::load(simd, relative_slope), from)
             };
             let position = if let Some(position) = near {
                 position
             } else {
+                value.max(zero).store(reference_value);
                 let at_reference = inverse_slope * at.reference_multiplier;
-                reference.set(simd, value, relative_slope(simd, at_reference, value), q)
+                reference.set(simd, relative_slope(simd, at_reference, value), q, is_here)
             };
             expanded.store(q, position);
             let Position { inverse, log_odds, .. } = position;
             let free = width * log_odds;
-            let (low, high) = (F64x4::load(simd, low), F64x4::load(simd, high));
+            let (low, high) = bounds.limits::<S, BOUNDED>(simd, chunk);
             let first = width * inverse;
             let margin = first * (SENSITIVITY_MARGIN * at.width);
             let square = one - q;
@@ -388,7 +430,7 @@ impl Family for LogisticTasks {
         &self,
         simd: S,
         at: &AssignmentPoint,
-        start: &[LogOdds],
+        start: &[Expanded],
         values: &[f64],
         output: &mut Output<'_>,
     ) -> Totals {
@@ -405,13 +447,19 @@ impl Family for LogisticTasks {
             let height = F64x4::load(simd, &curves.height);
             // Closures would be compiled without the vector instructions.
             let near = if let Some(from) = start.get(chunk) {
-                let q = F64x4::load(simd, &from.relative_slope) * growth;
-                after_step(simd, success_at(simd, q), from.load(simd), at.power_step)
+                from.after(simd, at.power_step)
             } else {
                 None
             };
-            let (success, log_odds) = if let Some(near) = near {
+            let further = if let (None, Some(from)) = (near, start.get(chunk)) {
+                let q = F64x4::load(simd, &from.relative_slope);
+                let from = [success_at(simd, q), F64x4::load(simd, &from.log_odds)];
+                after_step(simd, success_at(simd, q * growth), from, at.power_step)
+            } else {
                 near
+            };
+            let (success, log_odds) = if let Some(further) = further {
+                further
             } else {
                 let q = if start.is_empty() {
                     // As in the trial: where `q` is close to one, another rounding would be another
@@ -426,7 +474,7 @@ impl Family for LogisticTasks {
                 (position.success, position.log_odds)
             };
             let free = width * log_odds;
-            let bounded = bounds.apply(simd, chunk, free, height * success);
+            let bounded = bounds.apply::<S, BOUNDED>(simd, chunk, free, height * success);
             let falls = width.min(free);
             totals.add(simd, chunk, bounded.above, value * bounded.success);
             totals.offer(simd, chunk, free, bounded.inside.if_gt(zero, falls, zero));
@@ -439,18 +487,22 @@ impl Family for LogisticTasks {
 
 impl Reference {
     /// Sets the reference of four tasks; returns their positions where the slope is the share `q`
-    /// of that at zero.
+    /// of that at zero, which is at the reference if `is_here`.
     #[inline(always)]
     fn set<S: Simd>(
         &mut self,
         simd: S,
-        value: F64x4<S>,
         relative_slope: F64x4<S>,
         q: F64x4<S>,
+        is_here: bool,
     ) -> Position<S> {
         let reference = Position::new(simd, relative_slope);
-        value.max(F64x4::splat(simd, 0.0)).store(&mut self.value);
-        self.position.store(relative_slope, reference);
+        relative_slope.store(&mut self.relative_slope);
+        reference.success.store(&mut self.success);
+        reference.log_odds.store(&mut self.log_odds);
+        if is_here {
+            return reference;
+        }
         let from = [reference.success, reference.log_odds];
         if let Some(position) = Position::near(simd, q, relative_slope, from) {
             position

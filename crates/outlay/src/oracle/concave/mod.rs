@@ -41,7 +41,7 @@ use crate::numeric::simd::with_simd4;
 use crate::problem::Bounds;
 use block::{Assign, BLOCK, Block, Load, MultipliersAt, Trial};
 use family::{AssignmentPoint, CurvedDemand, Family, Totals};
-use hill::{HillStart, HillTrial};
+use hill::HillTrial;
 use hill_and_logistic::{HillAndLogisticStart, TrialHillAndLogistic};
 use threads::Threads;
 
@@ -260,10 +260,9 @@ impl ConcaveTasks {
                 is_bounded: true,
                 power_demand,
                 exponential_level: &block.exponential.level,
-                hill_and_logistic: hill.next().map(|trial| HillAndLogisticStart {
-                    hill: HillStart::Trial(&trial.positions),
-                    logistic: &[],
-                }),
+                hill_and_logistic: hill
+                    .next()
+                    .map(|trial| HillAndLogisticStart { hill: &trial.positions, logistic: &[] }),
                 values,
                 output: Output { spend, success },
             };
