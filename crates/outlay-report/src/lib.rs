@@ -1,12 +1,13 @@
 //! HTML reports and SVG figures of outlay's results.
 //!
 //! Each module makes one kind of page from plain data: [`decision`] (a split, a plan, a frontier),
-//! [`simulation`], [`fit`], [`replay`] and [`reproduction`] (the claims of the paper). [`check`] has
-//! the results of `outlay check`. The crate
-//! opens no files, reads no clock and prints nothing. The same data give the same bytes.
+//! [`simulation`], [`fit`], [`replay`], [`reproduction`] (the claims of the paper) and [`status`] (a
+//! daily loop). [`check`] and [`bound`] have the results of these commands. The crate opens no files,
+//! reads no clock and prints nothing. The same data give the same bytes.
 //!
 //! [`number`] formats numbers for readers, in reports and in the tables of the command line.
 
+pub mod bound;
 pub mod check;
 pub mod decision;
 pub mod fit;
@@ -16,6 +17,7 @@ pub mod replay;
 pub mod reproduction;
 pub mod selection;
 pub mod simulation;
+pub mod status;
 mod svg;
 
 pub use page::Page;

@@ -8,9 +8,9 @@ use crate::args::NewArgs;
 use crate::failure::Failure;
 use crate::input::problem_source;
 use crate::input::state_file::StateFile;
-use crate::output::guards::guards_text;
 use crate::output::{CommandOutput, Format, csv, json};
 use outlay_report::number::{counted, plain};
+use outlay_report::status::guards_text;
 
 pub(crate) fn run(arguments: &NewArgs) -> Result<CommandOutput, Failure> {
     let problem = problem_source::problem(&arguments.problem)?;

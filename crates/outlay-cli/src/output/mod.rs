@@ -4,7 +4,6 @@ pub(crate) mod atomic_file;
 pub(crate) mod command_line;
 mod command_output;
 pub(crate) mod console;
-pub(crate) mod guards;
 pub(crate) mod progress;
 mod report_file;
 #[cfg(feature = "serve")]

@@ -2,10 +2,12 @@
 
 mod drawing;
 mod page;
+mod problem;
 mod text;
 
 pub use drawing::Drawing;
 pub use page::FitPage;
+pub use problem::problem;
 pub use text::{interval, p_value, parameters, warnings};
 
 use outlay::fit::{CountLog, Fitted, Observations, Requirements, Rewards};

@@ -1,10 +1,10 @@
 //! Bounds as JSON and CSV, with rewards in the problem's unit.
 
 use outlay::theory::{Bound, PolylogBound, Quantities, Side};
+use outlay_report::bound::MeasuredLearner;
 use serde::Serialize;
 
 use super::Answer;
-use super::run::MeasuredLearner;
 
 #[derive(Serialize)]
 pub(super) struct Record<'a> {

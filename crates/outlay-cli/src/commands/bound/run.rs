@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use outlay::Problem;
-use outlay::learner::LearnerSpec;
-use outlay::simulation::{Job, Replication, Statistics};
-use outlay::theory::{Bound, run_bound};
+use outlay::simulation::{Job, Replication};
+use outlay_report::bound::{MeasuredLearner, Measurements};
 
 use crate::failure::Failure;
 use crate::run::{CaseRecord, RunRecord, label, read_run};
@@ -21,18 +20,6 @@ pub(super) struct Run {
 pub(super) struct Measured {
     pub(super) path: PathBuf,
     pub(super) learners: Vec<MeasuredLearner>,
-}
-
-/// One learner on one problem of the run, with rewards in the problem's unit.
-pub(super) struct MeasuredLearner {
-    pub(super) problem: String,
-    pub(super) learner: String,
-    pub(super) replications: usize,
-    pub(super) regret: Statistics,
-    /// Sum of the success probabilities over rounds and tasks, averaged over the replications.
-    pub(super) success_mass: f64,
-    /// The bound for this learner, if one is known.
-    pub(super) bound: Option<Bound>,
 }
 
 impl Run {
@@ -66,15 +53,19 @@ impl Run {
         for (position, case) in cases {
             for (number, learner) in self.record.learners.iter().enumerate() {
                 let replications = self.replications_of(position, number);
-                if !replications.is_empty() {
-                    learners.push(MeasuredLearner::new(
-                        case,
-                        learner,
-                        &replications,
-                        problem,
-                        trivial,
-                    ));
+                if replications.is_empty() {
+                    continue;
                 }
+                let of = |number: fn(&Replication) -> f64| -> Vec<f64> {
+                    replications.iter().map(|replication| number(replication)).collect()
+                };
+                let (regret, success_mass) = (of(|one| one.regret), of(|one| one.success_mass));
+                learners.push(MeasuredLearner::new(
+                    (label(&case.name, case.parameter.as_ref()), learner),
+                    Measurements { regret: &regret, success_mass: &success_mass },
+                    (problem, case.horizon),
+                    trivial,
+                ));
             }
         }
         if learners.is_empty() {
@@ -119,47 +110,5 @@ impl Run {
             "{path} is a run over {} rounds, not {horizon}: give --horizon",
             horizons.join(" or ")
         ))
-    }
-}
-
-impl MeasuredLearner {
-    fn new(
-        case: &CaseRecord,
-        learner: &str,
-        replications: &[&Replication],
-        problem: &Problem,
-        trivial: f64,
-    ) -> Self {
-        let of = |number: fn(&Replication) -> f64| {
-            Statistics::of(
-                &replications.iter().map(|replication| number(replication)).collect::<Vec<f64>>(),
-            )
-        };
-        let success_mass = of(|replication| replication.success_mass).mean;
-        // A run of another version may contain a learner that is unknown here.
-        let known = learner.parse::<LearnerSpec>().ok();
-        let mut bound =
-            known.and_then(|learner| run_bound(problem, &learner, case.horizon, success_mass));
-        if let Some(bound) = &mut bound {
-            bound.vacuous = bound.value.as_ref().ok().map(|value| *value >= trivial);
-        }
-        Self {
-            problem: label(&case.name, case.parameter.as_ref()),
-            learner: learner.to_owned(),
-            replications: replications.len(),
-            regret: of(|replication| replication.regret),
-            success_mass,
-            bound,
-        }
-    }
-
-    /// The bound in the problem's unit of reward, if there is one.
-    pub(super) fn bound_value(&self, problem: &Problem) -> Option<f64> {
-        self.bound.as_ref()?.value.as_ref().ok().map(|value| value * problem.reward_max())
-    }
-
-    /// Regret as a share of the bound.
-    pub(super) fn ratio(&self, problem: &Problem) -> Option<f64> {
-        self.bound_value(problem).map(|bound| self.regret.mean / bound)
     }
 }

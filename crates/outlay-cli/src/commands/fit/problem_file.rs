@@ -2,15 +2,13 @@
 
 use std::path::Path;
 
-use outlay::fit::CountFit;
-use outlay::problem::{EnvironmentSpec, Seen};
-use outlay::{Problem, ProblemSpec, TaskSpec};
+use outlay::Problem;
 
 use crate::failure::Failure;
 use crate::input;
 use crate::output::atomic_file::write_atomically;
 use crate::output::json;
-use outlay_report::fit::{TaskData, TaskFit};
+use outlay_report::fit::TaskFit;
 
 /// Budget and largest reward of the problem.
 pub(super) struct Amounts {
@@ -28,42 +26,8 @@ pub(super) fn refuse_existing(path: &Path, overwrite: bool) -> Result<(), Failur
 
 /// The problem with all fitted tasks.
 pub(super) fn problem(tasks: &[TaskFit], amounts: &Amounts) -> Result<Problem, Failure> {
-    let counts: Vec<CountFit> =
-        tasks.iter().filter_map(|task| task.fitted.as_ref()?.counts).collect();
-    let environment = EnvironmentSpec {
-        completions: (!counts.is_empty()).then(|| CountFit::completion_law(&counts)),
-        ..EnvironmentSpec::default()
-    };
-    let problem = ProblemSpec {
-        budget: amounts.budget,
-        reward_max: amounts.reward_max,
-        tasks: tasks.iter().filter_map(task_spec).collect(),
-        environment,
-        ..ProblemSpec::default()
-    };
-    problem.check().map_err(|errors| Failure::problem("the fitted problem", &errors))
-}
-
-/// The task of a problem; `None` if it could not be fitted. A task with counts keeps the summary of
-/// its log.
-fn task_spec(task: &TaskFit) -> Option<TaskSpec> {
-    let (fitted, rewards) = (task.fitted.as_ref()?, &task.log.rewards);
-    let plain = TaskSpec {
-        value: rewards.mean(),
-        ..TaskSpec::new(task.log.name.clone(), fitted.curve.clone())
-    };
-    let (TaskData::Counts(log), Some(counts)) = (&task.log.data, fitted.counts) else {
-        return Some(plain);
-    };
-    Some(TaskSpec {
-        volume: Some(counts.volume),
-        current: log.mean_spend(),
-        covers: log.range().map(|(low, high)| [low, high]),
-        seen: rewards
-            .mean()
-            .map(|_| Seen { completions: log.count() as u64, reward: rewards.total() }),
-        ..plain
-    })
+    outlay_report::fit::problem(tasks, amounts.budget, amounts.reward_max)
+        .map_err(|errors| Failure::problem("the fitted problem", &errors))
 }
 
 /// Writes the file. In TOML, comments describe the fit of each task and its warnings.

@@ -1,21 +1,19 @@
 //! `outlay status`: shows the state of a daily loop without changing it.
 
+use outlay::Options;
 use outlay::ledger::{Ledger, LedgerStatus, TaskStatus};
 use serde::Serialize;
 
-mod page;
-
 use crate::args::StatusArgs;
+use crate::commands::frontier::around;
 use crate::failure::Failure;
 use crate::input::{problem_source, state_file};
 use crate::output::ReportFile;
-use crate::output::guards::guards_text;
+use crate::output::command_line;
 use crate::output::table::{Align, Table, hidden_line, most_important};
 use crate::output::{CommandOutput, Format, csv, json};
-use outlay_report::number::{Precision, counted, figure, percent};
-
-/// Largest number of open rounds that are listed.
-const NAMED: usize = 8;
+use outlay_report::number::{Precision, figure, percent};
+use outlay_report::status::{page, summary, values, warnings};
 
 pub(crate) fn run(arguments: &StatusArgs, quiet: bool) -> Result<CommandOutput, Failure> {
     let file = ReportFile::new(arguments.report.as_deref(), &[&arguments.state])?;
@@ -35,7 +33,12 @@ pub(crate) fn run(arguments: &StatusArgs, quiet: bool) -> Result<CommandOutput, 
     };
     if let Some(file) = file {
         let title = format!("{}: status", problem_source::name(&arguments.state));
-        remarks.push(file.write(&page::page(&ledger, &standing, title, lines, quiet)?.html())?);
+        let problem = ledger.problem();
+        let options = Options { leftover: problem.leftover(), ..Options::default() };
+        let others = (problem.budget(), 0.0);
+        let points = around(problem, &values(&standing), others, &options, quiet)?;
+        let command = command_line::of_this_process();
+        remarks.push(file.write(&page(&ledger, &standing, points, title, command).html())?);
     }
     Ok(CommandOutput::new(result).with_remarks(remarks))
 }
@@ -192,78 +195,4 @@ fn table(ledger: &Ledger, standing: &LedgerStatus) -> String {
     }
     table.totals(totals);
     table.render() + &hidden_line(hidden, "with smaller spends")
-}
-
-fn summary(ledger: &Ledger, standing: &LedgerStatus) -> Vec<String> {
-    let settings = ledger.settings();
-    let guards = guards_text(&settings.guards);
-    let mut rounds = counted(standing.rounds as usize, "round");
-    if !standing.cancelled.is_empty() {
-        rounds += &format!(" ({} cancelled)", standing.cancelled.len());
-    }
-    let mut lines = vec![format!(
-        "{} · {rounds} · gained {} for {}{guards}",
-        settings.learner,
-        figure(standing.gain),
-        figure(standing.spend)
-    )];
-    if standing.open.is_empty() {
-        lines.push("all outcomes have been reported".to_owned());
-        return lines;
-    }
-    let named: Vec<String> = standing
-        .open
-        .iter()
-        .take(NAMED)
-        .map(|(round, waiting)| format!("{round} ({waiting})"))
-        .collect();
-    let more = standing.open.len().saturating_sub(NAMED);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let open = counted(standing.open.len(), "open round");
-    lines.push(format!(
-        "{open}, with the number of outcomes still missing: {}{more}",
-        named.join(", ")
-    ));
-    lines
-}
-
-/// Warnings about completions that contradict the curves, and about tasks that do not spend their
-/// allocation.
-fn warnings(ledger: &Ledger, standing: &LedgerStatus) -> Vec<String> {
-    let tasks = ledger.problem().tasks().iter().zip(&standing.tasks);
-    let has_counts = ledger.problem().has_counts();
-    let misfits =
-        tasks.clone().filter_map(|(task, status)| misfit(task.name(), status, has_counts));
-    let limited = tasks.filter_map(|(task, status)| limited(task.name(), status));
-    misfits.chain(limited).collect()
-}
-
-fn misfit(task: &str, status: &TaskStatus, has_counts: bool) -> Option<String> {
-    let probability = status.misfit?.probability;
-    let probability = if probability > 0.0 {
-        format!("probability at most {probability:.0e}")
-    } else {
-        "impossible".to_owned()
-    };
-    let (completions, reported, expected) = (status.completions, status.reported, status.expected);
-    let seen = if has_counts {
-        let rounds = counted(reported as usize, "round");
-        format!("{completions} completions in {rounds}, but its curve predicts {expected:.1}")
-    } else {
-        format!("{completions} of {reported} completed, but its curve predicts {expected:.1}")
-    };
-    Some(format!(
-        "(!) {task}: {seen} ({probability} if the curve is correct): check the reported outcomes, \
-         or fit the curve again"
-    ))
-}
-
-fn limited(task: &str, status: &TaskStatus) -> Option<String> {
-    let delivery = status.delivery?;
-    let max = delivery.proposed_max?;
-    let share = percent(delivery.share()?);
-    Some(format!(
-        "(!) {task}: spent only {share} of its allocation; consider max = {max}, the most it spent \
-         in the last 10 reported rounds"
-    ))
 }
