@@ -758,3 +758,21 @@ fn invalid_revisions_change_nothing() {
     assert_eq!(positions, [1, 2, 3]);
     assert_eq!(ledger.to_json(), kept);
 }
+
+#[test]
+fn learners_of_spends_use_the_reported_ones() {
+    let settings = Settings { learner: "lattimore".parse().unwrap(), ..Settings::default() };
+    let next = |spend: Option<f64>| {
+        let mut ledger = Ledger::new(&shop(), settings).unwrap();
+        ledger.next(None, &[]).unwrap();
+        let entry = Entry { spend, ..Entry::failed(1, 0) };
+        ledger.report(&[entry, Entry::completed(1, 1, 2.0), Entry::failed(1, 2)]).unwrap();
+        let kept = Ledger::from_json(&ledger.to_json()).unwrap().next(None, &[]).unwrap();
+        assert_eq!(ledger.next(None, &[]).unwrap(), kept);
+        kept.allocation.spend
+    };
+    let allocated = next(None);
+    let first = Ledger::new(&shop(), settings).unwrap().next(None, &[]).unwrap();
+    assert_eq!(next(Some(first.allocation.spend[0])), allocated);
+    assert_ne!(next(Some(3.0)), allocated);
+}

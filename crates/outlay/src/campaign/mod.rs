@@ -321,6 +321,21 @@ impl Campaign {
         task: usize,
         outcome: Outcome,
     ) -> Result<(), CampaignError> {
+        self.observe_at(round, task, outcome, None)
+    }
+
+    /// As [`Campaign::observe`], with the amount that was really spent, if it is known. Learners
+    /// that learn from spends use it.
+    ///
+    /// # Errors
+    /// As [`Campaign::observe`].
+    pub fn observe_at(
+        &mut self,
+        round: u64,
+        task: usize,
+        outcome: Outcome,
+        spent: Option<f64>,
+    ) -> Result<(), CampaignError> {
         if self.planner.sees_gains {
             return Err(CampaignError::WrongFeedback(
                 "this learner needs the gain of a round, not the outcome of a task",
@@ -334,7 +349,7 @@ impl Campaign {
         if outcome == Outcome::Missing {
             return Ok(());
         }
-        let spend = self.open.spend(place, task);
+        let spend = self.open.spend(place, task).map(|allocated| spent.unwrap_or(allocated));
         let reported = self.open.report(place, task);
         reported.map_err(|refusal| refusal.about(&self.planner.names[task], round))?;
         match spend {
@@ -361,7 +376,7 @@ impl Campaign {
             return self.observe_gain(round, gain as f64 / Reward::UNITS as f64);
         }
         if self.open.keeps_allocations() {
-            return self.observe_round_spent(round, outcomes);
+            return self.observe_round_spent(round, outcomes, &[]);
         }
         self.open.record_fresh();
         let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;

@@ -13,15 +13,42 @@ pub(super) struct Spends {
 }
 
 impl Campaign {
-    /// As [`Campaign::observe_round`], with the spends.
+    /// As [`Campaign::observe_round`], with the amounts that were really spent, one per task; `None`
+    /// where it is unknown and taken to be the allocated one. Learners that learn from spends use
+    /// them; for the others this is [`Campaign::observe_round`].
+    ///
+    /// # Errors
+    /// As [`Campaign::observe`], or if there is not one spend per task; nothing changes then.
+    pub fn observe_round_at(
+        &mut self,
+        round: u64,
+        outcomes: &[Outcome],
+        spent: &[Option<f64>],
+    ) -> Result<(), CampaignError> {
+        let expected = self.planner.names.len();
+        for (what, got) in [("outcomes", outcomes.len()), ("spends", spent.len())] {
+            if got != expected {
+                return Err(CampaignError::Count { what, expected, got });
+            }
+        }
+        if self.planner.sees_gains || !self.open.keeps_allocations() {
+            return self.observe_round(round, outcomes);
+        }
+        self.observe_round_spent(round, outcomes, spent)
+    }
+
+    /// As [`Campaign::observe_round_at`]; without `spent`, at the allocated spends.
     pub(super) fn observe_round_spent(
         &mut self,
         round: u64,
         outcomes: &[Outcome],
+        spent: &[Option<f64>],
     ) -> Result<(), CampaignError> {
         let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
         self.spends.spent.clear();
         self.spends.spent.extend_from_slice(self.open.split(place).0);
+        let reported = self.spends.spent.iter_mut().zip(spent);
+        reported.for_each(|(spend, spent)| *spend = spent.unwrap_or(*spend));
         let reported = self.open.report_all(place, outcomes);
         reported.map_err(|(task, refusal)| refusal.about(&self.planner.names[task], round))?;
         for (task, (&outcome, &spend)) in outcomes.iter().zip(&self.spends.spent).enumerate() {

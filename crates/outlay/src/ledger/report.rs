@@ -188,7 +188,7 @@ impl Ledger {
                 (0, _) => Outcome::Failed,
                 (count, _) => Outcome::of(completions(count, sum)),
             };
-            self.campaign.observe(entry.round, entry.task, outcome)?;
+            self.campaign.observe_at(entry.round, entry.task, outcome, entry.spend)?;
         }
         Ok(())
     }
