@@ -125,6 +125,12 @@ class Allocation:
         ...
 
     @property
+    def extrapolates(self) -> list[bool] | None:
+        """Whether the curve of each task is extrapolated: its spend is outside `covers`, the range of
+        the log that the curve was fitted to. None if no task has `covers`."""
+        ...
+
+    @property
     def current(self) -> list[float | None]:
         """The current spend of each task; None where it is unknown."""
         ...
@@ -420,15 +426,51 @@ class Problem:
 
     def to_json(self) -> str:
         """The problem as JSON, with the keys of a problem file; the contents of other files are written
-        out."""
+        out.
+
+        Returns
+        -------
+        str
+            JSON.
+
+        Examples
+        --------
+        >>> import json, outlay
+        >>> json.loads(outlay.Problem.load("power:tasks=2").to_json())["budget"]
+        1.0"""
         ...
 
     def to_toml(self) -> str:
-        """The problem as TOML."""
+        """The problem as TOML, with the keys of a problem file.
+
+        Returns
+        -------
+        str
+            TOML.
+
+        Examples
+        --------
+        >>> import outlay
+        >>> outlay.Problem.load("power:tasks=2").to_toml().splitlines()[0]
+        'budget = 1.0'"""
         ...
 
     def source(self) -> str:
-        """The problem as JSON, or the name of an instance, which may depend on horizon and seed."""
+        """The problem as JSON, or the name of an instance, which may depend on horizon and seed.
+
+        Returns
+        -------
+        str
+            JSON, or a name.
+
+        Examples
+        --------
+        >>> import outlay
+        >>> outlay.Problem.load("power:tasks=2").source()
+        'power:tasks=2'"""
+        ...
+
+    def _within_data(self) -> str:
         ...
 
     def __len__(self) -> int:
@@ -470,6 +512,16 @@ class Round:
         ...
 
     @property
+    def key(self) -> str | None:
+        """The key with which a ledger issued the round; None without one."""
+        ...
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the round had been cancelled when a ledger returned it."""
+        ...
+
+    @property
     def budget(self) -> float:
         """The budget of the round."""
         ...
@@ -487,6 +539,19 @@ class Round:
     @property
     def success(self) -> Floats:
         """The success probability of each task; 0 for unavailable tasks. Read-only."""
+        ...
+
+    @property
+    def expected_completions(self) -> Floats:
+        """The expected number of completions of each task: its volume times its success probability."""
+        ...
+
+    @property
+    def scale(self) -> Floats | None:
+        ...
+
+    @property
+    def volume(self) -> Floats | None:
         ...
 
     @property
@@ -544,10 +609,10 @@ class Round:
 class Learner:
     """A learner and its rounds. `outlay.Learner` adds files and tables."""
 
-    def __new__(cls, problem: Problem, learner: Any=None, horizon: int | None=None, *, feedback: str | None=None, seed: int=1, max_change: float | None=None, floor: float | None=None, min_move: float | None=None, always_cold: bool=False, state: str | None=None) -> Self:
+    def __new__(cls, problem: Problem, learner: Any=None, horizon: int | None=None, *, feedback: str | None=None, seed: int=1, max_change: float | None=None, floor: float | None=None, min_move: float | None=None, always_cold: bool=False, ignore_seen: bool=False, state: str | None=None) -> Self:
         ...
 
-    def allocate(self, budget: float | None=None, mask: ArrayLike | None=None) -> Round:
+    def allocate(self, budget: float | None=None, mask: ArrayLike | None=None, *, scale: Values | None=None, volume: Values | None=None) -> Round:
         """Issues the next round.
 
         Parameters
@@ -577,23 +642,31 @@ class Learner:
         0.5"""
         ...
 
-    def observe(self, round: Round | int | Any, completed: Mapping[str, bool] | ArrayLike | Any=None, reward: Mapping[str, float] | ArrayLike | None=None, *, gain: float | None=None) -> None:
+    def observe(self, round: Round | int | Any, completed: Mapping[str, bool] | ArrayLike | Any=None, reward: Mapping[str, float] | ArrayLike | None=None, *, completions: Mapping[str, float] | ArrayLike | Any=None, spend: Mapping[str, float] | ArrayLike | None=None, gain: float | None=None) -> None:
         """Reports the outcomes of a round.
 
         Parameters
         ----------
         round : Round, int or DataFrame
-            The round or its number. A data frame with the columns round, task, completed and
-            reward reports several rounds; it is then the only argument.
+            The round or its number. A data frame with the columns round, task, completed (or
+            completions), reward and, if known, spend reports several rounds; it is then the only
+            argument.
         completed : sequence of bool, Series, mapping or DataFrame, optional
             Whether each task completed. A mapping from names, or a data frame with the columns
             task, completed and reward, may report only some of the tasks. A Series with labels is
             aligned by name.
         reward : sequence of float, Series or mapping, optional
-            The reward of each completed task, between 0 and reward_max. The reward of a task that
-            failed is unknown: 0 or NaN.
+            The reward of each completed task, between 0 and reward_max; with completions, the sum
+            of the rewards. The reward of a task that failed is unknown: 0 or NaN.
+        completions : sequence of int, Series, mapping or DataFrame, optional
+            In place of completed: how often each task completed. Only a problem with volumes has
+            more than one completion. NaN means that the number is not known yet.
+        spend : sequence of float, Series or mapping, optional
+            The amounts that were really spent; NaN means as allocated. Learners that learn from
+            spends use them: lattimore, and those of your own with a method observe.
         gain : float, optional
-            The total reward of the round, in place of the two, for learners with bandit feedback.
+            The total reward of the round, in place of the others, for learners with bandit
+            feedback.
 
         Raises
         ------
@@ -608,10 +681,21 @@ class Learner:
         >>> first = learner.allocate()
         >>> learner.observe(first, completed=[True, False], reward=[0.8, 0])
         >>> learner.open_rounds
-        0"""
+        0
+
+        With counts:
+
+        >>> curve = outlay.Exponential(scale=40)
+        >>> tasks = [outlay.Task(name, curve=curve, volume=30) for name in ("search", "social")]
+        >>> learner = outlay.Learner(outlay.Problem(tasks, budget=100, reward_max=50))
+        >>> first = learner.allocate()
+        >>> completions, reward = {"search": 24, "social": 3}, {"search": 410, "social": 66}
+        >>> learner.observe(first, completions=completions, reward=reward)
+        >>> learner.table()["completions"].tolist()
+        [24, 3]"""
         ...
 
-    def observe_many(self, rounds: Iterable[Round | int], completed: ArrayLike, reward: ArrayLike | None=None) -> None:
+    def observe_many(self, rounds: Iterable[Round | int], completed: ArrayLike | None=None, reward: ArrayLike | None=None, *, completions: ArrayLike | None=None, spend: ArrayLike | None=None) -> None:
         """Reports the outcomes of many rounds.
 
         The effect is that of `observe` on each row in turn, up to the first invalid one.
@@ -620,11 +704,13 @@ class Learner:
         ----------
         rounds : iterable of Round or int
             The rounds.
-        completed : array_like of bool or DataFrame
+        completed : array_like of bool or DataFrame, optional
             One row per round and one column per task. The columns of a data frame are aligned by
             name.
         reward : array_like of float or DataFrame, optional
             The rewards, in the same shape.
+        completions, spend : array_like of float or DataFrame, optional
+            As in `observe`, in the same shape.
 
         Raises
         ------
@@ -698,15 +784,36 @@ class Learner:
         ...
 
     def learnt(self) -> str:
-        """The learner's state as JSON: what it has learnt from the outcomes."""
+        """The learner's state: what it has learnt from the outcomes.
+
+        Returns
+        -------
+        str
+            JSON.
+
+        Examples
+        --------
+        >>> import outlay
+        >>> outlay.Learner(outlay.Problem.load("power:tasks=2")).learnt()
+        '{"completions":[0,0],"reward_sum":[0,0]}'"""
         ...
 
     def state(self) -> str:
-        """The saved state of the campaign as JSON."""
+        """The learner, its state and its open rounds, without the problem; see `to_json`.
+
+        Returns
+        -------
+        str
+            JSON.
+
+        Examples
+        --------
+        >>> import json, outlay
+        >>> json.loads(outlay.Learner(outlay.Problem.load("power")).state())["learner"]
+        'kl-ucb-plus'"""
         ...
 
-    def problem_json(self) -> str:
-        """The problem as JSON."""
+    def _problem_json(self) -> str:
         ...
 
 class Counts:
@@ -717,7 +824,16 @@ class Counts:
     completions, reward_sum, mean : numpy.ndarray
         Number of completions, sum of rewards and mean reward of each task.
     reward_max : float
-        The largest reward of a completion."""
+        The largest reward of a completion.
+
+    Examples
+    --------
+    >>> import outlay
+    >>> class Greedy:
+    ...     def index(self, counts, round):
+    ...         return counts.mean if counts.completions.all() else [1.0] * len(counts)
+    >>> outlay.Learner(outlay.Problem.load("power:tasks=2"), Greedy).allocate().spend.tolist()
+    [0.5, 0.5]"""
 
     @property
     def completions(self) -> Floats:
@@ -782,7 +898,13 @@ class Environment:
         Returns
         -------
         numpy.ndarray
-            One mean per task."""
+            One mean per task.
+
+        Examples
+        --------
+        >>> import outlay
+        >>> outlay.Environment(outlay.Problem.load("square-roots:means=0.6;0.8")).means(1).tolist()
+        [0.6, 0.8]"""
         ...
 
     def budget(self, round: int) -> float:
@@ -796,10 +918,16 @@ class Environment:
         Returns
         -------
         float
-            The budget."""
+            The budget.
+
+        Examples
+        --------
+        >>> import outlay
+        >>> outlay.Environment(outlay.Problem.load("power")).budget(1)
+        1.0"""
         ...
 
-    def draw(self, round: int, spend: ArrayLike, success: ArrayLike) -> tuple[NDArray[np.bool_], Floats]:
+    def draw(self, round: int, spend: ArrayLike, success: ArrayLike) -> tuple[NDArray[Any], Floats]:
         """Draws the outcomes of a round.
 
         Parameters
@@ -813,15 +941,25 @@ class Environment:
 
         Returns
         -------
-        completed : numpy.ndarray of bool
-            Whether each task completed.
+        completed : numpy.ndarray of bool or int
+            Whether each task completed; how often, if the problem has volumes.
         reward : numpy.ndarray of float
-            The reward of each task, also of those that failed.
+            The reward of each task, also of those that failed; with volumes, the sum of the rewards.
 
         Raises
         ------
         SimulationError
-            If there is not one probability per task, or the problem has volumes."""
+            If there is not one probability per task.
+
+        Examples
+        --------
+        >>> import outlay
+        >>> tasks = [outlay.Task(curve=outlay.Power(0.5), value=2.0, volume=40)]
+        >>> law = {"completions": "poisson"}
+        >>> problem = outlay.Problem(tasks, reward_max=2, environment=law)
+        >>> completions, reward = outlay.Environment(problem, seed=1).draw(1, [0.25], [0.5])
+        >>> completions.tolist(), reward.tolist()
+        ([26], [52.0])"""
         ...
 
 class Draws:
@@ -932,7 +1070,7 @@ class Draws:
 class Ledger:
     """A ledger. `outlay.Ledger` adds files and tables."""
 
-    def __new__(cls, problem: Problem | None, learner: str, horizon: int | None, seed: int, guards: tuple[float | None, float | None, float | None], state: str | None=None) -> Self:
+    def __new__(cls, problem: Problem | None, settings: Any, state: str | None=None) -> Self:
         ...
 
     @property
@@ -956,22 +1094,42 @@ class Ledger:
         ...
 
     def to_json(self) -> str:
-        """The state as JSON, as the command line writes it."""
+        """The state, as the command line writes it.
+
+        Returns
+        -------
+        str
+            JSON.
+
+        Examples
+        --------
+        >>> import json, outlay
+        >>> json.loads(outlay.Ledger(outlay.Problem.load("power")).to_json())["learner"]
+        'kl-ucb-plus'"""
         ...
 
-    def problem_json(self) -> str:
+    def _problem_json(self) -> str:
         ...
 
-    def _next(self, budget: float | None, without: Sequence[str]) -> Round:
+    def _next(self, asked: Any) -> Round:
         ...
 
-    def _report(self, frame: Any, round: int | None=None) -> tuple[int, int]:
+    def _show(self, round: Round | int) -> Round:
+        ...
+
+    def _cancel(self, round: Round | int) -> None:
+        ...
+
+    def _report(self, round: Any, completed: Any, reward: Any, completions: Any, spend: Any, revises: bool) -> tuple[int, int, int]:
         ...
 
     def _undo(self) -> int:
         ...
 
     def _status(self) -> str:
+        ...
+
+    def _page(self, title: str) -> str:
         ...
 
 class Stop:
@@ -1040,7 +1198,7 @@ def check_problem(problem: Problem) -> str:
     """The check of a problem as JSON, as `outlay check` writes it."""
     ...
 
-def bound(problem: Problem, source: str, name: str, horizon: int, share: float | None) -> str:
+def bound(problem: Problem, source: str, name: str, horizon: int, share: float | None, run: Any=None) -> str:
     """The bounds that apply to a problem as JSON, as `outlay bound` writes them."""
     ...
 

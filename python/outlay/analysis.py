@@ -6,12 +6,16 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _outlay
-from .errors import SimulationError
-from .files import write_file
+from .errors import FileError, SimulationError
+from .files import read_text
 from .problem import Problem
+from .results import Paged, Tabular, columns_of
+
+if TYPE_CHECKING:
+    from .simulation import Result
 
 __all__ = ["Bounds", "Replay", "Reproduction", "bound", "replay", "reproduce"]
 
@@ -20,13 +24,19 @@ DEFAULT_HORIZON = 10_000
 
 
 @dataclass(frozen=True)
-class Bounds:
-    """The regret bounds that apply to a problem: iterates over dictionaries, one per bound.
+class Bounds(Tabular):
+    """The regret bounds that apply to a problem: iterates over dictionaries, one per bound, which are the rows of `table`.
 
     Attributes
     ----------
     data : dict
         What ``outlay bound --format json`` writes.
+
+    Examples
+    --------
+    >>> from outlay import bound
+    >>> [entry["bound"] for entry in bound("power", horizon=1000)][0]
+    'Theorem 1, general form'
     """
 
     data: dict[str, Any]
@@ -43,31 +53,8 @@ class Bounds:
                 return entry
         raise KeyError(name)
 
-    def table(self, library: str | None = None) -> Any:
-        """One row per bound, as a data frame.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars"}, optional
-            By default pandas if it is installed, else polars.
-
-        Returns
-        -------
-        DataFrame
-            Name, source, value and meaning of each bound.
-
-        Raises
-        ------
-        MissingLibraryError
-            If the library is not installed.
-
-        Examples
-        --------
-        >>> from outlay import bound
-        >>> "value" in bound("power", horizon=1000).table()
-        True
-        """
-        return _table(self.data["bounds"], library)
+    def _columns(self) -> dict[str, list[Any]]:
+        return columns_of(self.data["bounds"])
 
     def __repr__(self) -> str:
         from .display import bounds_text
@@ -75,7 +62,13 @@ class Bounds:
         return bounds_text(self)
 
 
-def bound(problem: Problem | str | os.PathLike[str], *, horizon: int | None = None, share: float | None = None) -> Bounds:
+def bound(
+    problem: Problem | str | os.PathLike[str],
+    *,
+    horizon: int | None = None,
+    share: float | None = None,
+    run: Result | str | os.PathLike[str] | None = None,
+) -> Bounds:
     """The regret bounds that apply to a problem, and which of them are non-vacuous.
 
     Parameters
@@ -86,34 +79,101 @@ def bound(problem: Problem | str | os.PathLike[str], *, horizon: int | None = No
         The number of rounds; by default that of the problem, or 10,000.
     share : float, optional
         The share of the budget above which slopes and curvatures are reported.
+    run : Result, str or path-like, optional
+        A simulation of the problem, to compare its regret with the bounds of its learners: a result of `simulate`, or the folder of
+        ``outlay simulate --out``.
 
     Returns
     -------
     Bounds
-        The bounds.
+        The bounds. With ``run``, ``data["run"]["learners"]`` has the regret of each learner, its bound, and their ratio.
 
     Raises
     ------
     ProblemError, SimulationError
-        If the problem is invalid or the bounds cannot be computed.
+        If the problem is invalid, the bounds cannot be computed, or the run is of another problem or horizon.
+    FileError
+        If the run cannot be read.
 
     Examples
     --------
-    >>> from outlay import bound
+    >>> from outlay import bound, simulate
     >>> found = bound("power", horizon=1000)
     >>> found.data["horizon"], len(found) > 3
     (1000, True)
+    >>> result = simulate("power", "kl-ucb-plus", rounds=1000, replications=8)
+    >>> [measured] = bound("power", horizon=1000, run=result).data["run"]["learners"]
+    >>> measured["learner"], 0 < measured["ratio"] < 1
+    ('kl-ucb-plus', True)
     """
     from .simulation import _name
 
     loaded = problem if isinstance(problem, Problem) else Problem.load(problem)
     rounds = horizon if horizon is not None else loaded.horizon or DEFAULT_HORIZON
-    return Bounds(json.loads(_outlay.bound(loaded, loaded.source(), _name(problem, 0), rounds, share)))
+    measured = None if run is None else _run(run)
+    return Bounds(json.loads(_outlay.bound(loaded, loaded.source(), _name(problem, 0), rounds, share, measured)))
 
 
 @dataclass(frozen=True)
-class Replay:
+class _RunCase:
+    label: str
+    problem: str
+    horizon: int
+    learners: list[tuple[str, list[float], list[float]]]
+
+
+@dataclass(frozen=True)
+class _Run:
+    folder: str
+    seed: int
+    cases: list[_RunCase]
+
+
+def _run(run: Result | str | os.PathLike[str]) -> _Run:
+    """The regret and the success mass of every replication of a run."""
+    if isinstance(run, (str, os.PathLike)):
+        return _run_of_folder(os.fspath(run))
+    cases = []
+    for case, summary, arrays in zip(run.cases, run.summaries, run.arrays):
+        played = zip((learner["learner"] for learner in summary["learners"]), arrays)
+        learners = [(name, one["regret"].tolist(), one["success_mass"].tolist()) for name, one in played]
+        cases.append(_RunCase(case.label(), case.problem, case.rounds, learners))
+    return _Run("the result", run.seed, cases)
+
+
+def _run_of_folder(folder: str) -> _Run:
+    """The run that ``outlay simulate --out`` wrote."""
+    path = os.path.join(folder, "run.json")
+    if not os.path.exists(path):
+        raise FileError(f"run: {folder} is not the folder of a run: it has no run.json; `outlay simulate --out DIR` creates one")
+    try:
+        record = json.loads(read_text(path))
+        lines = read_text(os.path.join(folder, "replications.jsonl")).split("\n")
+        # The last line is empty or, after a crash, incomplete.
+        results = {(one["case"], one["learner"], one["replication"]): one["result"] for one in map(json.loads, lines[:-1])}
+        played: dict[tuple[int, int], list[dict[str, Any]]] = {}
+        for (place, number, replication), result in sorted(results.items(), key=lambda item: item[0]):
+            if replication < record["replications"]:
+                played.setdefault((place, number), []).append(result)
+        cases = []
+        for position, case in enumerate(record["cases"]):
+            name = case["name"] if case["parameter"] is None else f"{case['name']} {case['parameter'][0]}={case['parameter'][1]:g}"
+            learners = []
+            for number, learner in enumerate(record["learners"]):
+                found = played.get((position, number), [])
+                learners.append((str(learner), [one["regret"] for one in found], [one["success_mass"] for one in found]))
+            text = case["instance"] if case.get("instance") else json.dumps(case["problem"])
+            cases.append(_RunCase(name, text, case["horizon"], learners))
+        return _Run(folder, record["seed"], cases)
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileError(f"run: {folder} is not the folder of a run: {error!r}") from None
+
+
+@dataclass(frozen=True)
+class Replay(Tabular, Paged):
     """Learners on recorded outcomes: iterates over dictionaries, one per learner.
+
+    `table` has the mean gain and regret of each learner.
 
     Attributes
     ----------
@@ -121,6 +181,15 @@ class Replay:
         What ``outlay replay --format json`` writes: fixed allocations, learners, and tests of the assumptions.
     page : str
         The HTML report.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from outlay import Problem, replay
+    >>> rows = {"task": ["task-1", "task-2"] * 20, "threshold": np.arange(40) / 40, "reward": [0.5] * 40}
+    >>> found = replay(Problem.load("power:tasks=2"), rows, rounds=50, replications=2)
+    >>> [learner["learner"] for learner in found]
+    ['kl-ucb-plus', 'algorithm-1', 'uniform']
     """
 
     data: dict[str, Any]
@@ -132,33 +201,7 @@ class Replay:
     def __len__(self) -> int:
         return len(self.data["learners"])
 
-    def table(self, library: str | None = None) -> Any:
-        """One row per learner, as a data frame.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars"}, optional
-            By default pandas if it is installed, else polars.
-
-        Returns
-        -------
-        DataFrame
-            Mean gain and regret of each learner.
-
-        Raises
-        ------
-        MissingLibraryError
-            If the library is not installed.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from outlay import Problem, replay
-        >>> rows = {"task": ["task-1", "task-2"] * 20, "threshold": np.arange(40) / 40, "reward": [0.5] * 40}
-        >>> found = replay(Problem.load("power:tasks=2"), rows, rounds=50, replications=2)
-        >>> found.table()["learner"].tolist()
-        ['kl-ucb-plus', 'algorithm-1', 'uniform']
-        """
+    def _columns(self) -> dict[str, list[Any]]:
         rows = [
             {
                 "learner": one["learner"],
@@ -169,22 +212,7 @@ class Replay:
             }
             for one in self
         ]
-        return _table(rows, library)
-
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Writes the HTML report.
-
-        Parameters
-        ----------
-        path : path-like
-            The file.
-
-        Raises
-        ------
-        FileError
-            If the file cannot be written.
-        """
-        write_file(path, self.page)
+        return columns_of(rows)
 
     def __repr__(self) -> str:
         from .display import replay_text
@@ -301,8 +329,10 @@ def replay(
 
 
 @dataclass(frozen=True)
-class Reproduction:
+class Reproduction(Tabular, Paged):
     """Claims with their verdicts: iterates over dictionaries, one per claim.
+
+    `table` has one row per check: claim, verdict, check, measured value, and whether it passed.
 
     Attributes
     ----------
@@ -310,6 +340,12 @@ class Reproduction:
         What ``outlay reproduce --format json`` writes.
     page : str
         The HTML report.
+
+    Examples
+    --------
+    >>> from outlay import reproduce
+    >>> [claim["verdict"] for claim in reproduce("theorem-4", quick=True)]
+    ['consistent']
     """
 
     data: dict[str, Any]
@@ -321,45 +357,13 @@ class Reproduction:
     def __len__(self) -> int:
         return len(self.data["claims"])
 
-    def table(self, library: str | None = None) -> Any:
-        """One row per check, as a data frame.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars"}, optional
-            By default pandas if it is installed, else polars.
-
-        Returns
-        -------
-        DataFrame
-            Claim, verdict, check, measured value, and whether it passed.
-
-        Raises
-        ------
-        MissingLibraryError
-            If the library is not installed.
-        """
+    def _columns(self) -> dict[str, list[Any]]:
         rows = [
             {"claim": claim["claim"], "verdict": claim["verdict"], "check": check["what"]} | {key: check[key] for key in ("measured", "passed")}
             for claim in self
             for check in claim["checks"]
         ]
-        return _table(rows, library)
-
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Writes the HTML report.
-
-        Parameters
-        ----------
-        path : path-like
-            The file.
-
-        Raises
-        ------
-        FileError
-            If the file cannot be written.
-        """
-        write_file(path, self.page)
+        return columns_of(rows)
 
     def __repr__(self) -> str:
         return "\n".join(f"{claim['claim']}: {claim['verdict']}" for claim in self)
@@ -397,12 +401,6 @@ def reproduce(claims: str | Sequence[str] = (), *, quick: bool = False, threads:
     names = [claims] if isinstance(claims, str) else list(claims)
     found, page = _outlay.reproduce(names, quick, threads)
     return Reproduction(json.loads(found), page)
-
-
-def _table(rows: Sequence[dict[str, Any]], library: str | None) -> Any:
-    from .display import frame
-
-    return frame({key: [row[key] for row in rows] for key in (rows[0] if rows else {})}, library)
 
 
 #: The names of the claims.

@@ -101,7 +101,7 @@ class Shown:
 
 def _problem(problem: Problem) -> Shown:
     written = problem.to_dict()["task"]
-    bounds = ("min", "max", "at_least", "current")
+    bounds = ("min", "max", "at_least", "current", "volume")
     columns = {
         "task": [task["name"] for task in written],
         "family": [task["curve"]["family"] for task in written],
@@ -138,6 +138,8 @@ def allocation_columns(allocation: Allocation, has_completions: bool | None = No
         if key != "expected_completions" or has_completions:
             columns[key] = getattr(allocation, key).tolist()
     columns["bound"] = allocation.bound
+    if allocation.extrapolates is not None:
+        columns["extrapolates"] = allocation.extrapolates
     return columns
 
 
@@ -176,6 +178,7 @@ def allocation_lines(allocation: Allocation) -> list[str]:
 
 def _allocation(allocation: Allocation) -> Shown:
     columns = allocation_columns(allocation)
+    outside = [name for name, is_outside in zip(allocation.names, columns.pop("extrapolates", [])) if is_outside]
     shares = ("share", "success")
     texts = {key.replace("_", " "): [percent(cell) if key in shares else number(cell) for cell in cells] for key, cells in columns.items()}
     standing = {"optimal": "optimal", "within_tolerance": "within tolerance", "limit": "best found before the search limit"}
@@ -193,6 +196,9 @@ def _allocation(allocation: Allocation) -> Shown:
         moved = [f"{bound['bound']} of {bound['task']} {bound['given']:.12g} → {bound['used']:.12g}" for bound in rounding["moved_bounds"]]
         if moved:
             lines.append(f"bounds that are not multiples are rounded inwards: {', '.join(moved)}")
+    if outside:
+        texts["spend"] = [f"! {cell}" if name in outside else cell for name, cell in zip(allocation.names, texts["spend"])]
+        lines.append(f"! spends outside the log that the curves were fitted to (within_data=True avoids them): {', '.join(outside)}")
     return Shown(texts, lines, ("task", "bound"))
 
 
@@ -250,10 +256,6 @@ def evaluation_html(evaluation: Evaluation) -> str:
 # Budgets.
 
 FRONTIER = ("budget", "value", "upper_bound", "gap", "price", "status", "unspent", "unspent_reason")
-
-
-def frontier_table(frontier: Frontier, library: str | None) -> Any:
-    return frame({key: [getattr(point, key) for point in frontier] for key in FRONTIER}, library)
 
 
 def _frontier(frontier: Frontier) -> Shown:
@@ -437,8 +439,15 @@ def result_html(result: Result) -> str:
 # Fitted curves.
 
 
+def _fit_sizes(fit: Fit) -> tuple[str, ...]:
+    """The columns with the size of the log: trials, or rows with counts."""
+    return ("rows", "completions") if any(task.rows is not None for task in fit.tasks) else ("trials", "successes")
+
+
 def fit_columns(fit: Fit) -> Columns:
-    keys = ("task", "trials", "successes", "family", "log_loss", "constant_log_loss", "calibration", "value", "value_error")
+    sizes = _fit_sizes(fit)
+    counts = ("volume", "dispersion", "mean_spend") if "rows" in sizes else ()
+    keys = ("task", *sizes, "family", *counts, "log_loss", "constant_log_loss", "calibration", "value", "value_error")
     columns: Columns = {key: [getattr(task, key) for task in fit.tasks] for key in keys}
     for key in ("from", "to", "share"):
         columns[f"covers_{key}"] = [None if task.covers is None else task.covers[key] for task in fit.tasks]
@@ -446,21 +455,14 @@ def fit_columns(fit: Fit) -> Columns:
     return columns
 
 
-def fit_table(fit: Fit, library: str | None) -> Any:
-    return frame(fit_columns(fit), library)
-
-
 def _fit(fit: Fit) -> Shown:
-    columns = {
-        "task": [task.task for task in fit.tasks],
-        "trials": [number(task.trials) for task in fit.tasks],
-        "successes": [number(task.successes) for task in fit.tasks],
-        "family": [task.family or "no data" for task in fit.tasks],
-        "parameters": [", ".join(f"{name} {number(value)}" for name, value, _, _ in task.parameters) for task in fit.tasks],
-        "value": [number(task.value) for task in fit.tasks],
-    }
+    columns = {"task": [task.task for task in fit.tasks]}
+    columns |= {key: [f"{getattr(task, key):,.0f}" for task in fit.tasks] for key in _fit_sizes(fit)}
+    columns["family"] = [task.family or "no data" for task in fit.tasks]
+    columns["parameters"] = [", ".join(f"{name} {number(value)}" for name, value, _, _ in task.parameters) for task in fit.tasks]
+    columns["value"] = [number(task.value) for task in fit.tasks]
     warnings = [f"{task.task}: {warning}" for task in fit.tasks for warning in task.warnings]
-    return Shown(columns, [*warnings, fit.caution], ("task", "family", "parameters"))
+    return Shown(columns, [*warnings, *fit.notes, fit.caution], ("task", "family", "parameters"))
 
 
 def fit_text(fit: Fit) -> str:
@@ -475,20 +477,17 @@ def fit_html(fit: Fit) -> str:
 
 
 def status_text(status: LedgerStatus) -> str:
-    keys = ("spend", "reported", "completions", "expected", "mean", "bonus", "next")
     columns = {"task": [task.task + (" (!)" if task.misfit is not None else "") for task in status.tasks]}
-    for key in keys:
-        columns[key] = [number(getattr(task, key)) for task in status.tasks]
-    for key in ("reported", "completions"):
-        columns[key] = [f"{getattr(task, key):,}" for task in status.tasks]
-    waiting = ", ".join(str(round_number) for round_number, _ in status.open[:8])
-    lines = [f"{status.rounds:,} rounds · {len(status.open):,} open{f' ({waiting})' if waiting else ''}"]
-    lines += [
-        f"(!) {task.task}: {task.completions} of {task.reported} completed, but its curve predicts {task.expected:.1f}"
-        for task in status.tasks
-        if task.misfit is not None
-    ]
-    return Shown(columns, lines).text()
+    for key in ("spend", "reported", "completions", "expected", "delivered", "mean", "seen_completions", "seen_mean", "bonus", "next"):
+        cells = [getattr(task, key) for task in status.tasks]
+        if key in ("delivered", "seen_completions", "seen_mean") and all(cell is None for cell in cells):
+            continue
+        if key in ("reported", "completions", "seen_completions"):
+            texts = ["" if cell is None else f"{cell:,}" for cell in cells]
+        else:
+            texts = [percent(cell) if key == "delivered" else number(cell) for cell in cells]
+        columns[key.replace("_", " ")] = texts
+    return Shown(columns, [*status.summary, *status.warnings]).text()
 
 
 def bounds_text(bounds: Bounds) -> str:
@@ -501,8 +500,11 @@ def bounds_text(bounds: Bounds) -> str:
         "learners": [str(entry["learners"]) for entry in entries],
     }
     data = bounds.data
-    line = f"{data['problem']} · {data['tasks']} tasks · horizon {data['horizon']:,} · largest possible regret {number(data['trivial'])}"
-    return Shown(columns, [line], ("bound", "regret is", "vacuous", "learners")).text()
+    lines = [f"{data['problem']} · {data['tasks']} tasks · horizon {data['horizon']:,} · largest possible regret {number(data['trivial'])}"]
+    for measured in data.get("run", {}).get("learners", []):
+        of_bound = "no bound is known" if measured["ratio"] is None else f"{percent(measured['ratio'])} of {measured['bound']}"
+        lines.append(f"{measured['learner']} on {measured['problem']}: regret {number(measured['regret_mean'])}, {of_bound}")
+    return Shown(columns, lines, ("bound", "regret is", "vacuous", "learners")).text()
 
 
 def replay_text(replay: Replay) -> str:

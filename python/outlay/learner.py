@@ -12,6 +12,7 @@ from .curves import plain
 from .errors import LearnerError, StateError
 from .files import read_text, write_file
 from .problem import Problem
+from .results import Tabular
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,6 +89,15 @@ class IndexPolicy(Protocol):
         -------
         array_like of float
             One finite weight of at least 0 per task.
+
+        Examples
+        --------
+        >>> from outlay import Learner, Problem
+        >>> class Even:
+        ...     def index(self, counts, round):
+        ...         return [1.0] * len(counts)
+        >>> Learner(Problem.load("square-roots:means=0.6;0.8"), Even).allocate().spend.round(9).tolist()
+        [0.5, 0.5]
         """
         ...
 
@@ -129,6 +139,15 @@ class DecisionPolicy(Protocol):
         -------
         array_like of float
             One spend per task, together at most the budget.
+
+        Examples
+        --------
+        >>> from outlay import Learner, Problem
+        >>> class First:
+        ...     def decide(self, counts, round, budget, available):
+        ...         return [budget] + [0.0] * (len(counts) - 1)
+        >>> Learner(Problem.load("power:tasks=2"), First).allocate(budget=0.5).spend.tolist()
+        [0.5, 0.0]
         """
         ...
 
@@ -136,8 +155,10 @@ class DecisionPolicy(Protocol):
 AnyLearner = str | IndexPolicy | DecisionPolicy | type[IndexPolicy] | type[DecisionPolicy]
 
 
-class Learner(_outlay.Learner):
+class Learner(Tabular, _outlay.Learner):
     """Chooses an allocation in every round and learns from the outcomes.
+
+    `table` has the completions, the mean reward and the weight of each task.
 
     Parameters
     ----------
@@ -156,6 +177,8 @@ class Learner(_outlay.Learner):
     always_cold : bool
         Start every search cold, as in the service and the daily loop. An allocation then depends only on the observed
         outcomes, bit for bit. Otherwise a search starts from the last solution, which is faster.
+    ignore_seen : bool
+        Start without the completions that the tasks have ``seen``. By default the learner starts as if it had observed them.
     **parameters : float
         Parameters of a built-in learner.
 
@@ -194,6 +217,7 @@ class Learner(_outlay.Learner):
         floor: float | None = None,
         min_move: float | None = None,
         always_cold: bool = False,
+        ignore_seen: bool = False,
         **parameters: float,
     ) -> Learner:
         made = super().__new__(
@@ -207,6 +231,7 @@ class Learner(_outlay.Learner):
             floor=floor,
             min_move=min_move,
             always_cold=always_cold,
+            ignore_seen=ignore_seen,
         )
         made._own = None if isinstance(learner, str) else learner
         return made
@@ -214,7 +239,7 @@ class Learner(_outlay.Learner):
     @property
     def problem(self) -> Problem:
         """The problem."""
-        return Problem.from_json(self.problem_json())
+        return Problem.from_json(self._problem_json())
 
     def to_json(self) -> str:
         """The problem and the state of the learner, as JSON. A loaded learner continues bit for bit.
@@ -244,7 +269,7 @@ class Learner(_outlay.Learner):
             "form": FORM,
             "version": 1,
             "always_cold": self.always_cold,
-            "problem": json.loads(self.problem_json()),
+            "problem": json.loads(self._problem_json()),
             "state": json.loads(self.state()),
         }
         return json.dumps(record)
@@ -367,33 +392,10 @@ class Learner(_outlay.Learner):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_json, (self.to_json(), self._own)
 
-    def table(self, library: str | None = None) -> Any:
-        """Completions, mean reward and weight of each task, as a data frame.
+    def _columns(self) -> dict[str, list[Any]]:
+        from .display import learner_columns
 
-        Parameters
-        ----------
-        library : {"pandas", "polars"}, optional
-            By default pandas if it is installed, else polars.
-
-        Returns
-        -------
-        DataFrame
-            One row per task.
-
-        Raises
-        ------
-        MissingLibraryError
-            If the library is not installed.
-
-        Examples
-        --------
-        >>> from outlay import Learner, Problem
-        >>> Learner(Problem.load("power")).table().columns.tolist()
-        ['task', 'completions', 'mean_reward', 'weight']
-        """
-        from .display import frame, learner_columns
-
-        return frame(learner_columns(self), library)
+        return learner_columns(self)
 
     def __repr__(self) -> str:
         from .display import learner_text

@@ -7,15 +7,19 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from . import _outlay
 from ._outlay import Round
-from .errors import FileError, ObservationError
+from .errors import FileError
 from .files import read_text, write_file
 from .learner import LearnerSpec
 from .problem import Problem
+from .results import Tabular
+
+if TYPE_CHECKING:
+    from ._outlay import Values
 
 __all__ = ["Ledger", "LedgerStatus", "TaskStatus"]
 
@@ -37,8 +41,14 @@ class TaskStatus:
         The number of reported outcomes, and of completions among them.
     expected : float
         The number of completions that its curve predicts for the reported rounds.
+    delivered : float
+        The reported spend as a share of the allocated one (None if no spend was reported).
+    proposed_max : float
+        A ``max`` to consider, because the task does not spend its allocation (None if it does).
     gain, mean : float
         The total reward, and the mean reward of a completion (None before the first).
+    seen_completions, seen_mean : int, float
+        The completions of the log that the learner started from, and their mean reward (None without a log).
     index, bonus : float
         The learner's index, and its difference from the mean (None if the learner has none).
     next : float
@@ -53,8 +63,12 @@ class TaskStatus:
     reported: int
     completions: int
     expected: float
+    delivered: float | None
+    proposed_max: float | None
     gain: float
     mean: float | None
+    seen_completions: int | None
+    seen_mean: float | None
     index: float | None
     bonus: float | None
     next: float | None
@@ -62,62 +76,105 @@ class TaskStatus:
 
 
 @dataclass(frozen=True)
-class LedgerStatus:
-    """The status of a daily loop.
+class LedgerStatus(Tabular):
+    """The status of a daily loop: iterates over `TaskStatus`, and `table` has the attributes of these as columns.
 
     Attributes
     ----------
     rounds : int
         The number of issued rounds.
+    cancelled : list of int
+        The cancelled rounds.
     open : list of (int, int)
         Rounds with missing outcomes, each with their number.
     spend, gain : float
         The total spend and reward.
     tasks : list of TaskStatus
         One entry per task.
+    warnings : list of str
+        Completions that contradict a curve, and tasks that do not spend their allocation.
+
+    Examples
+    --------
+    >>> from outlay import Ledger, Problem
+    >>> status = Ledger(Problem.load("power")).status()
+    >>> status.rounds, status.tasks[0].task, status.warnings
+    (0, 'task-1', [])
     """
 
     rounds: int
+    cancelled: list[int]
     open: list[tuple[int, int]]
     spend: float
     gain: float
     tasks: list[TaskStatus]
+    warnings: list[str]
+    #: The lines below the table.
+    summary: list[str] = field(repr=False)
+    #: The state of the ledger, from which the report is made.
+    _state: str = field(repr=False, compare=False)
 
     def __iter__(self) -> Iterator[TaskStatus]:
         return iter(self.tasks)
 
-    def table(self, library: str | None = None) -> Any:
-        """One row per task, as a data frame.
+    def _columns(self) -> dict[str, list[Any]]:
+        return {key: [getattr(task, key) for task in self.tasks] for key in TaskStatus.__dataclass_fields__}
+
+    def report(self, path: str | os.PathLike[str], title: str | None = None) -> None:
+        """Writes the HTML report, as ``outlay status --report``: the next allocation with the learner's estimates.
 
         Parameters
         ----------
-        library : {"pandas", "polars"}, optional
-            By default pandas if it is installed, else polars.
-
-        Returns
-        -------
-        DataFrame
-            The attributes of `TaskStatus` as columns.
+        path : path-like
+            The file.
+        title : str, optional
+            The title of the page.
 
         Raises
         ------
-        MissingLibraryError
-            If the library is not installed.
+        FileError
+            If the file cannot be written.
 
         Examples
         --------
+        >>> import os, tempfile
         >>> from outlay import Ledger, Problem
-        >>> len(Ledger(Problem.load("power")).status().table())
-        5
+        >>> path = os.path.join(tempfile.mkdtemp(), "status.html")
+        >>> Ledger(Problem.load("power")).status().report(path)
+        >>> os.path.exists(path)
+        True
         """
-        from .display import frame
-
-        return frame({key: [getattr(task, key) for task in self.tasks] for key in TaskStatus.__dataclass_fields__}, library)
+        write_file(path, _outlay.Ledger(None, None, self._state)._page(title or "Status"))
 
     def __repr__(self) -> str:
         from .display import status_text
 
         return status_text(self)
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """The settings of a ledger, as the engine takes them."""
+
+    learner: str
+    horizon: int | None
+    seed: int
+    max_change: float | None
+    floor: float | None
+    min_move: float | None
+    ignore_seen: bool
+
+
+@dataclass(frozen=True)
+class _AskedRound:
+    """A request for a round, as the engine takes it."""
+
+    budget: float | None
+    without: list[str]
+    key: str | None
+    unit: float | None
+    scale: Any
+    volume: Any
 
 
 class Ledger(_outlay.Ledger):
@@ -138,6 +195,8 @@ class Ledger(_outlay.Ledger):
         The seed of the learner's own random draws.
     max_change, floor, min_move : float, optional
         Guards, as in `Learner`.
+    ignore_seen : bool
+        Start without the completions that the tasks have ``seen``. By default the learner starts as if it had observed them.
     **parameters : float
         Parameters of the learner.
 
@@ -151,7 +210,7 @@ class Ledger(_outlay.Ledger):
     >>> from outlay import Ledger, Power, Problem, Task
     >>> problem = Problem([Task("search", curve=Power(0.5)), Task("social", curve=Power(0.5))], budget=100)
     >>> ledger = Ledger(problem)
-    >>> first = ledger.next()
+    >>> first = ledger.next(key="2026-11-18")
     >>> ledger.report(first, {"search": True, "social": False}, {"search": 0.8})
     (2, 0)
     >>> ledger.status().tasks[0].completions
@@ -170,17 +229,27 @@ class Ledger(_outlay.Ledger):
         max_change: float | None = None,
         floor: float | None = None,
         min_move: float | None = None,
+        ignore_seen: bool = False,
         **parameters: float,
     ) -> Ledger:
         spec = LearnerSpec(learner, **parameters)
-        return super().__new__(cls, problem, spec, horizon, seed, (max_change, floor, min_move))
+        return super().__new__(cls, problem, _Settings(spec, horizon, seed, max_change, floor, min_move, ignore_seen))
 
     @property
     def problem(self) -> Problem:
         """The problem."""
-        return Problem.from_json(self.problem_json())
+        return Problem.from_json(self._problem_json())
 
-    def next(self, budget: float | None = None, *, without: str | Iterable[str] = ()) -> Round:
+    def next(
+        self,
+        budget: float | None = None,
+        *,
+        without: str | Iterable[str] = (),
+        scale: Values | None = None,
+        volume: Values | None = None,
+        key: str | None = None,
+        round: float | None = None,
+    ) -> Round:
         """Issues the next round.
 
         Parameters
@@ -189,6 +258,13 @@ class Ledger(_outlay.Ledger):
             The budget of the round; by default that of the problem.
         without : str or iterable of str
             Tasks that are not available.
+        scale, volume : mapping, sequence of float or Series, optional
+            The scale of each task's curve and its volume in this round, as in `Learner.allocate`.
+        key : str, optional
+            A key such as a date, for jobs that may run twice: a second call with the same key returns the same round, without its
+            certificate. It must have the same budget, tasks, scales and volumes.
+        round : float, optional
+            Round the spends to multiples of this.
 
         Returns
         -------
@@ -198,27 +274,91 @@ class Ledger(_outlay.Ledger):
         Raises
         ------
         AllocationError
-            If a task is unknown, or the budget does not cover the lower bounds.
+            If a task is unknown, a scale or volume is invalid, the budget does not cover the lower bounds, or the round of the key was
+            asked for differently. No round is issued then.
 
         Examples
         --------
         >>> from outlay import Ledger, Problem
-        >>> Ledger(Problem.load("power")).next(without="task-1").spend[0].item()
+        >>> ledger = Ledger(Problem.load("power"))
+        >>> ledger.next(without="task-1", key="monday").spend[0].item()
         0.0
+        >>> ledger.next(without="task-1", key="monday").round
+        1
         """
-        return self._next(budget, [without] if isinstance(without, str) else list(without))
+        names = [without] if isinstance(without, str) else list(without)
+        return self._next(_AskedRound(budget, names, key, round, scale, volume))
 
-    def report(self, round: Any, completed: Any = None, reward: Any = None) -> tuple[int, int]:
+    def show(self, round: Round | int) -> Round:
+        """A round that was issued before, with its spends. The rest of its certificate is not on record.
+
+        Parameters
+        ----------
+        round : Round or int
+            The round or its number.
+
+        Returns
+        -------
+        Round
+            The round, with its ``key`` and whether it was ``cancelled``.
+
+        Raises
+        ------
+        ObservationError
+            If the round was never issued.
+
+        Examples
+        --------
+        >>> from outlay import Ledger, Problem
+        >>> ledger = Ledger(Problem.load("power"))
+        >>> issued = ledger.next(key="monday")
+        >>> ledger.show(1).key, (ledger.show(1).spend == issued.spend).all().item()
+        ('monday', True)
+        """
+        return self._show(round)
+
+    def cancel(self, round: Round | int) -> None:
+        """Cancels a round that was not played. It keeps its number, takes no outcomes, and its key is free again.
+
+        Parameters
+        ----------
+        round : Round or int
+            The round or its number.
+
+        Raises
+        ------
+        ObservationError
+            If the round was never issued, is already cancelled or has outcomes.
+
+        Examples
+        --------
+        >>> from outlay import Ledger, Problem
+        >>> ledger = Ledger(Problem.load("power"))
+        >>> ledger.cancel(ledger.next())
+        >>> ledger.status().cancelled, ledger.open_rounds
+        ([1], 0)
+        """
+        self._cancel(round)
+
+    def report(
+        self, round: Any, completed: Any = None, reward: Any = None, *, completions: Any = None, spend: Any = None
+    ) -> tuple[int, int]:
         """Records outcomes, all of them or, if one is invalid, none.
 
         Parameters
         ----------
         round : Round, int or DataFrame
-            The round or its number; or a data frame with the columns round, task, completed and reward.
-        completed : mapping or DataFrame, optional
-            From names to whether the task completed; or a data frame with the columns task, completed and reward.
-        reward : mapping, optional
-            From names to rewards.
+            The round or its number; or a data frame with the columns round, task, completed (or completions), reward and, if known,
+            spend. Rows without completions are skipped, because their outcome is not known yet.
+        completed : mapping, sequence of bool, Series or DataFrame, optional
+            Whether each task completed: from names, which may be some of the tasks; in the order of the tasks; or a data frame
+            without rounds.
+        reward : mapping, sequence of float or Series, optional
+            The reward of each completed task; with completions, the sum of the rewards.
+        completions : mapping, sequence of int, Series or DataFrame, optional
+            In place of completed: how often each task completed.
+        spend : mapping, sequence of float or Series, optional
+            The amounts that were really spent; by default as allocated.
 
         Returns
         -------
@@ -232,29 +372,50 @@ class Ledger(_outlay.Ledger):
 
         Examples
         --------
+        >>> from outlay import Exponential, Ledger, Problem, Task
+        >>> tasks = [Task(name, curve=Exponential(scale=40), volume=30) for name in ("search", "social")]
+        >>> ledger = Ledger(Problem(tasks, budget=100, reward_max=50))
+        >>> today = ledger.next()
+        >>> ledger.report(today, completions={"search": 24}, reward={"search": 410.5}, spend={"search": 38})
+        (1, 0)
+        >>> ledger.report(1, completions={"search": 24, "social": 0}, reward={"search": 410.5})
+        (1, 1)
+        """
+        new, repeated, _ = self._report(round, completed, reward, completions, spend, False)
+        return new, repeated
+
+    def revise(
+        self, round: Any, completed: Any = None, reward: Any = None, *, completions: Any = None, spend: Any = None
+    ) -> tuple[int, int, int]:
+        """Records outcomes as `report`, but outcomes that contradict earlier ones replace them.
+
+        The learner is then as if the corrected outcomes had been reported at first; issued rounds do not change. `undo` brings the
+        earlier outcomes back.
+
+        Parameters
+        ----------
+        round, completed, reward, completions, spend
+            As in `report`. A spend that is omitted stays as it was.
+
+        Returns
+        -------
+        new, repeated, revised : int
+            The number of new outcomes, of those that were reported before, and of those that replaced earlier ones.
+
+        Raises
+        ------
+        ObservationError
+            If an outcome is impossible.
+
+        Examples
+        --------
         >>> from outlay import Ledger, Problem
         >>> ledger = Ledger(Problem.load("power"))
-        >>> issued = ledger.next()
-        >>> ledger.report(issued, {"task-1": False}), ledger.report(1, {"task-1": False})
-        ((1, 0), (0, 1))
+        >>> _ = ledger.report(ledger.next(), {"task-1": False})
+        >>> ledger.revise(1, {"task-1": True}, {"task-1": 0.5})
+        (0, 0, 1)
         """
-        if completed is None:
-            return self._report(round)
-        if hasattr(completed, "columns"):
-            return self._report(completed, int(round))
-        if not hasattr(completed, "items"):
-            raise ObservationError("completed: must be a mapping from names, or a data frame")
-        rewards = dict(reward or {})
-        unknown = [name for name in rewards if name not in completed]
-        if unknown:
-            raise ObservationError(f"task {unknown[0]} has a reward, but completed does not name it")
-        names = list(completed)
-        columns = {
-            "task": names,
-            "completed": [completed[name] for name in names],
-            "reward": [float(rewards.get(name, "nan")) for name in names],
-        }
-        return self._report(_Columns(columns), int(round))
+        return self._report(round, completed, reward, completions, spend, True)
 
     def undo(self) -> int:
         """Undoes the last report that had new outcomes.
@@ -303,7 +464,7 @@ class Ledger(_outlay.Ledger):
         found = json.loads(self._status())
         tasks = [TaskStatus(**task) for task in found.pop("tasks")]
         found["open"] = [(number, waiting) for number, waiting in found["open"]]
-        return LedgerStatus(**found, tasks=tasks)
+        return LedgerStatus(**found, tasks=tasks, _state=self.to_json())
 
     @classmethod
     def from_json(cls, text: str) -> Ledger:
@@ -330,7 +491,7 @@ class Ledger(_outlay.Ledger):
         >>> Ledger.from_json(Ledger(Problem.load("power")).to_json()).rounds
         0
         """
-        return super().__new__(cls, None, "", None, 1, (None, None, None), text)
+        return super().__new__(cls, None, None, text)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Ledger:
@@ -434,22 +595,6 @@ class Ledger(_outlay.Ledger):
 
     def __repr__(self) -> str:
         return repr(self.status())
-
-
-class _Columns(dict[str, list[Any]]):
-    """Columns with the interface of a data frame that the engine needs."""
-
-    @property
-    def columns(self) -> list[str]:
-        return list(self)
-
-    def __getitem__(self, title: str) -> Any:
-        return _Column(super().__getitem__(title))
-
-
-class _Column(list[Any]):
-    def to_numpy(self) -> list[Any]:
-        return list(self)
 
 
 @contextmanager

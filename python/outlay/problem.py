@@ -15,6 +15,7 @@ from .curves import Curve, plain
 from .errors import ProblemError
 from .files import read_text, write_file
 from .progress import Bar
+from .results import Tabular
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,6 +49,10 @@ class Task:
         The present spend, with which reports compare.
     volume : float, optional
         The expected number of completions in a round at success 1; 1 if unset.
+    covers : sequence of float, optional
+        The smallest and the largest spend of the log that the curve was fitted to. Spends outside it are marked.
+    seen : mapping, optional
+        The completions of that log and the sum of their rewards, from which learners start: ``{"completions": 812, "reward": 50344.1}``.
 
     Examples
     --------
@@ -67,6 +72,8 @@ class Task:
     at_least: float | None = None
     current: float | None = None
     volume: float | None = None
+    covers: Sequence[float] | None = None
+    seen: Mapping[str, float] | None = None
 
     def to_dict(self, budget: float = 1.0) -> dict[str, Any]:
         """The task with the keys of a problem file.
@@ -111,6 +118,13 @@ class ProblemCheck:
         Valid but suspicious input.
     tasks : list of dict
         Shape, bounds and diminishing returns of each task.
+
+    Examples
+    --------
+    >>> from outlay import Problem
+    >>> check = Problem.load("power").check()
+    >>> check.theorem, check.notes
+    (1, [])
     """
 
     budget: float
@@ -323,7 +337,7 @@ class Problem(_outlay.Problem):
             As in `Problem`.
         **columns : array_like of float
             The parameters of the curves (exponent, scale, full_at, half_at, steepness, mid, width, at, ceiling, floor), and value, min,
-            max, at_least and current. NaN means unset; a single number holds for every task.
+            max, at_least, current and volume. NaN means unset; a single number holds for every task.
 
         Returns
         -------
@@ -384,8 +398,8 @@ class Problem(_outlay.Problem):
         Parameters
         ----------
         frame : pandas.DataFrame, polars.DataFrame or mapping
-            The columns ``task`` and ``family``, parameters of the curves, and value, min, max, at_least and current as in
-            `from_arrays`. Empty cells are unset.
+            The columns ``task`` and ``family``, parameters of the curves, and value, min, max, at_least, current and volume as
+            in `from_arrays`. Empty cells are unset.
         budget : float
             The budget of a round.
         **options
@@ -516,6 +530,7 @@ class Problem(_outlay.Problem):
         round: float | None = None,
         leftover: str | None = None,
         threads: int | None = None,
+        within_data: bool = False,
     ) -> Allocation:
         """The best allocation of the budget, with a bound on the value of every other.
 
@@ -534,6 +549,8 @@ class Problem(_outlay.Problem):
             By default as in the problem.
         threads : int, optional
             The number of threads; by default one per core. Results do not depend on it.
+        within_data : bool
+            Spend on a task nothing or an amount that the log of its curve covers; see `within_data`.
 
         Returns
         -------
@@ -544,6 +561,8 @@ class Problem(_outlay.Problem):
         ------
         AllocationError
             If values or labels do not fit, or the budget does not cover the lower bounds.
+        ProblemError
+            If the bounds of a task allow no spend that its log covers.
 
         Examples
         --------
@@ -551,7 +570,34 @@ class Problem(_outlay.Problem):
         >>> Problem.load("square-roots:means=0.6;0.8").allocate().spend.round(6).tolist()
         [0.36, 0.64]
         """
-        return self._allocate(values, budget, Asked(tolerance, leftover, threads), round)
+        problem = self.within_data() if within_data else self
+        return problem._allocate(values, budget, Asked(tolerance, leftover, threads), round)
+
+    def within_data(self) -> Problem:
+        """The same problem with spends bounded by ``covers``: a task gets nothing or an amount that the log of its curve covers.
+
+        Returns
+        -------
+        Problem
+            The bounded problem; tasks without ``covers`` are unchanged.
+
+        Raises
+        ------
+        ProblemError
+            If the bounds of a task allow no spend that its log covers.
+
+        Examples
+        --------
+        >>> from outlay import Exponential, Problem, Task
+        >>> search = Task("search", curve=Exponential(scale=40), value=1, covers=(10, 50))
+        >>> social = Task("social", curve=Exponential(scale=40), value=0.5)
+        >>> problem = Problem([search, social], budget=100)
+        >>> problem.allocate().extrapolates
+        [True, False]
+        >>> problem.within_data().allocate().spend.round(9).tolist()
+        [50.0, 50.0]
+        """
+        return type(self).from_json(self._within_data())
 
     def evaluate(
         self,
@@ -636,6 +682,13 @@ class Problem(_outlay.Problem):
             found = self._frontier(values, (start, end), points, Asked(tolerance, leftover, None), bar.step)
         return Frontier(found)
 
+    def _without_seen(self) -> Problem:
+        """The same problem without the totals of its logs."""
+        document = self.to_dict()
+        for task in document["task"]:
+            task.pop("seen", None)
+        return type(self).from_json(json.dumps(document))
+
     def __reduce__(self) -> tuple[Any, ...]:
         source = self.source()
         form = "json" if source.startswith("{") else "instance"
@@ -670,13 +723,22 @@ def _load_evaluation(problem: str, plan: list[float], values: list[float], budge
     return Problem.from_json(problem)._evaluate(plan, values, budget, Asked(**asked))
 
 
-class Frontier(Sequence[Allocation]):
+class Frontier(Tabular, Sequence[Allocation]):
     """Best allocations of increasing budgets: a sequence of `Allocation`.
+
+    `table` has the budget, value, bound, gap, price and unspent budget of each.
 
     Parameters
     ----------
     points : sequence of Allocation
         The allocations.
+
+    Examples
+    --------
+    >>> from outlay import Problem
+    >>> frontier = Problem.load("power").frontier(points=3)
+    >>> len(frontier), frontier[-1].budget, frontier.value.round(3).tolist()
+    (3, 2.0, [0.617, 1.472, 1.897])
     """
 
     def __init__(self, points: Sequence[Allocation]) -> None:
@@ -715,33 +777,10 @@ class Frontier(Sequence[Allocation]):
 
         return np.array([getattr(point, key) for point in self._points], dtype=np.float64)
 
-    def table(self, library: str | None = None) -> Any:
-        """One row per budget, as a data frame.
+    def _columns(self) -> dict[str, list[Any]]:
+        from .display import FRONTIER
 
-        Parameters
-        ----------
-        library : {"pandas", "polars"}, optional
-            By default pandas if it is installed, else polars.
-
-        Returns
-        -------
-        DataFrame
-            Budget, value, bound, gap, price and unspent budget.
-
-        Raises
-        ------
-        MissingLibraryError
-            If the library is not installed.
-
-        Examples
-        --------
-        >>> from outlay import Problem
-        >>> len(Problem.load("power").frontier(points=3).table())
-        3
-        """
-        from .display import frontier_table
-
-        return frontier_table(self, library)
+        return {key: [getattr(point, key) for point in self] for key in FRONTIER}
 
     def plot(self, axes: Any = None) -> Any:
         """Draws the value over the budget; needs matplotlib.
@@ -812,7 +851,7 @@ class Frontier(Sequence[Allocation]):
 #: The columns of `Problem.from_arrays`.
 COLUMNS = (
     "exponent", "scale", "full_at", "half_at", "steepness", "mid", "width", "at", "ceiling", "floor",
-    "value", "min", "max", "at_least", "current",
+    "value", "min", "max", "at_least", "current", "volume",
 )  # fmt: skip
 
 

@@ -44,7 +44,7 @@ class DrawsOutcomes(Protocol):
     """
 
     def draw(self, round: int, spend: Any, success: Any, /) -> tuple[Any, Any]:
-        """Whether each task completed, and the reward of each task.
+        """Whether each task completed, and the reward of each task. With volumes: how often, and the sum of the rewards.
 
         Parameters
         ----------
@@ -150,6 +150,7 @@ def simulate(
     feedback: str | None = None,
     grid: Mapping[str, Sequence[Any]] | None = None,
     environment: Callable[[Problem, int], DrawsOutcomes] | None = None,
+    ignore_seen: bool = False,
     threads: int | None = None,
     executor: Any = None,
     progress: bool | None = None,
@@ -176,7 +177,9 @@ def simulate(
         One run per value of a parameter, such as ``{"tasks": [2, 5, 10]}``.
     environment : callable, optional
         Called with the problem and a seed; returns an object with a method ``draw(round, spend, success)`` that returns whether
-        each task completed and the rewards. See `Environment`.
+        each task completed (how often, if the problem has volumes) and the rewards. See `Environment`.
+    ignore_seen : bool
+        Start the learners without the completions that the tasks have ``seen``.
     threads : int, optional
         The number of threads; by default one per core. Python code runs one thread at a time: use an executor of processes for
         learners and environments of your own.
@@ -209,7 +212,7 @@ def simulate(
     given: list[AnyLearner] = [learners] if is_one else list(learners)  # type: ignore[arg-type]
     rounds = rounds if rounds is None else _whole("rounds", rounds, 1)
     replications, seed = _whole("replications", replications, 1), _whole("seed", seed, 0)
-    cases = list(_cases(problem, rounds, grid))
+    cases = list(_cases(problem, rounds, grid, ignore_seen))
     if not cases:
         raise SimulationError("no problem: give one, or several")
     if environment is not None and not callable(environment):
@@ -255,6 +258,7 @@ def _cases(
     problem: Problems | Sequence[Problems] | Mapping[str, Problems],
     rounds: int | None,
     grid: Mapping[str, Sequence[Any]] | None,
+    ignore_seen: bool,
 ) -> Iterator[Case]:
     if isinstance(problem, Mapping):
         named = list(problem.items())
@@ -268,6 +272,8 @@ def _cases(
         raise SimulationError(f"grid: must be one parameter with its values, not {len(grid)}")
     for name, given in named:
         loaded = given if isinstance(given, Problem) else Problem.load(given)
+        if ignore_seen and loaded.source().startswith("{"):
+            loaded = loaded._without_seen()
         for parameter, values in (grid or {}).items():
             if parameter == "horizon" and rounds is not None:
                 raise SimulationError("the horizon is given twice: by a grid and as rounds; leave one out")
@@ -329,6 +335,13 @@ class Result:
         For each problem, what ``outlay simulate --format json`` writes: means with intervals, quantiles, curves over time.
     arrays : list of list of dict
         ``arrays[problem][learner]`` has every replication, one row each.
+
+    Examples
+    --------
+    >>> from outlay import simulate
+    >>> result = simulate("power", ["kl-ucb-plus", "uniform"], rounds=100, replications=3)
+    >>> [learner["learner"] for learner in result.summaries[0]["learners"]], result.arrays[0][1]["regret"].shape
+    (['kl-ucb-plus', 'uniform'], (3,))
     """
 
     summaries: list[dict[str, Any]]

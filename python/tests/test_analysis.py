@@ -91,7 +91,7 @@ def test_a_ledger_rejects_contradictions(tmp_path: Path) -> None:
     assert issued.mask is not None and not issued.mask[1]
     assert ledger.report(issued, {"task-1": True}, {"task-1": 0.5}) == (1, 0)
     before = ledger.to_json()
-    with pytest.raises(ObservationError, match="row 0: "):
+    with pytest.raises(ObservationError, match="^round 1, task task-1: failed now, but completed with reward 0.5 before$"):
         ledger.report(1, {"task-1": False, "task-3": True}, {"task-3": 1.0})
     with pytest.raises(ObservationError, match="has a reward, but completed does not name it"):
         ledger.report(1, {"task-3": True}, {"task-4": 1.0})

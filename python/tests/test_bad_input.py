@@ -258,7 +258,7 @@ def test_observations(told: dict[str, Any], message: str) -> None:
 def test_observations_of_many_and_of_gains() -> None:
     learner = Learner(unknown())
     rounds = [learner.allocate(), learner.allocate()]
-    with pytest.raises(ObservationError, match="observe_many: 2 rounds and 2 tasks need completed and reward of that shape, not 1 by 2"):
+    with pytest.raises(ObservationError, match="completed: 2 rounds and 2 tasks need a matrix of that shape, not 1 by 2"):
         learner.observe_many(rounds, [[True, True]])
     with pytest.raises(ObservationError, match="completed: must be a matrix"):
         learner.observe_many(rounds, [True, True])

@@ -198,6 +198,16 @@ impl Allocation {
         Ok(Some(record))
     }
 
+    /// Whether the curve of each task is extrapolated: its spend is outside `covers`, the range of
+    /// the log that the curve was fitted to. None if no task has `covers`.
+    #[getter]
+    fn extrapolates(&self) -> Option<Vec<bool>> {
+        let tasks = self.problem.tasks();
+        let has_covers = tasks.iter().any(|task| task.covers().is_some());
+        let spends = tasks.iter().zip(&self.allocation.spend);
+        has_covers.then(|| spends.map(|(task, spend)| task.extrapolates(*spend)).collect())
+    }
+
     /// The current spend of each task; None where it is unknown.
     #[getter]
     fn current(&self) -> Vec<Option<f64>> {

@@ -176,6 +176,7 @@ impl Row<'_, '_> {
             max: self.get("max").filter(|max| *max < f64::INFINITY),
             at_least: self.get("at_least"),
             current: self.get("current"),
+            volume: self.get("volume"),
             ..TaskSpec::new(name, curve)
         }
     }

@@ -53,6 +53,16 @@ impl Failure {
 ///     Number of completions, sum of rewards and mean reward of each task.
 /// reward_max : float
 ///     The largest reward of a completion.
+///
+/// Examples
+/// --------
+/// >>> import outlay
+/// >>> class Greedy:
+/// ...     def index(self, counts, round):
+/// ...         return counts.mean if counts.completions.all() else [1.0] * len(counts)
+/// >>> learner = outlay.Learner(outlay.Problem.load("square-roots:means=0.6;0.8"), Greedy)
+/// >>> learner.allocate().spend.round(9).tolist()
+/// [0.5, 0.5]
 #[pyclass(frozen, module = "outlay")]
 pub(crate) struct Counts {
     completions: Vec<u64>,

@@ -1,7 +1,7 @@
 //! The environment of a simulation: the built-in one, and Python classes in its place.
 
 use numpy::PyArray1;
-use outlay::feedback::{Feedback, Outcome, Reward};
+use outlay::feedback::{Completions, Feedback, Outcome, Reward};
 use outlay::simulation::{DrawOutcomes, EnvironmentError};
 use pyo3::prelude::*;
 
@@ -64,6 +64,12 @@ impl Environment {
     /// -------
     /// numpy.ndarray
     ///     One mean per task.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import outlay
+    /// >>> outlay.Environment(outlay.Problem.load("square-roots:means=0.6;0.8")).means(1).tolist()
+    /// [0.6, 0.8]
     fn means<'py>(&self, py: Python<'py>, round: u64) -> Bound<'py, PyArray1<f64>> {
         let _ = round;
         let means = self.environment.means().iter().map(|mean| mean * self.reward_max);
@@ -81,6 +87,12 @@ impl Environment {
     /// -------
     /// float
     ///     The budget.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import outlay
+    /// >>> outlay.Environment(outlay.Problem.load("power")).budget(1)
+    /// 1.0
     fn budget(&self, round: u64) -> f64 {
         self.environment.budget(round)
     }
@@ -98,15 +110,25 @@ impl Environment {
     ///
     /// Returns
     /// -------
-    /// completed : numpy.ndarray of bool
-    ///     Whether each task completed.
+    /// completed : numpy.ndarray of bool or int
+    ///     Whether each task completed; how often, if the problem has volumes.
     /// reward : numpy.ndarray of float
-    ///     The reward of each task, also of those that failed.
+    ///     The reward of each task, also of those that failed; with volumes, the sum of the rewards.
     ///
     /// Raises
     /// ------
     /// SimulationError
-    ///     If there is not one probability per task, or the problem has volumes.
+    ///     If there is not one probability per task.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import outlay
+    /// >>> tasks = [outlay.Task(curve=outlay.Power(0.5), value=2.0, volume=40)]
+    /// >>> law = {"completions": "poisson"}
+    /// >>> problem = outlay.Problem(tasks, reward_max=2, environment=law)
+    /// >>> completions, reward = outlay.Environment(problem, seed=1).draw(1, [0.25], [0.5])
+    /// >>> completions.tolist(), reward.tolist()
+    /// ([28], [56.0])
     #[allow(clippy::type_complexity, reason = "a pair of arrays")]
     fn draw<'py>(
         &self,
@@ -114,13 +136,8 @@ impl Environment {
         round: u64,
         spend: &Bound<'py, PyAny>,
         success: &Bound<'py, PyAny>,
-    ) -> PyResult<(Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<f64>>)> {
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray1<f64>>)> {
         let _ = spend;
-        if self.environment.has_counts() {
-            return Err(SimulationError::new_err(
-                "environment: draws single completions, but the problem has volumes",
-            ));
-        }
         let success = numbers(success, "success", SimulationError::new_err)?;
         if success.as_slice().len() != self.tasks {
             return Err(SimulationError::new_err(format!(
@@ -131,12 +148,19 @@ impl Environment {
         }
         let mut outcomes = vec![Outcome::Missing; self.tasks];
         self.environment.play(round, success.as_slice(), Feedback::Full, &mut outcomes);
-        let completed = outcomes.iter().map(|outcome| matches!(outcome, Outcome::Done(_)));
+        let completions = outcomes.iter().map(|outcome| outcome.completions());
+        if self.environment.has_counts() {
+            let sum = |one: Completions| one.reward_sum() as f64 / Reward::UNITS as f64;
+            let reward = completions.clone().map(|one| sum(one) * self.reward_max);
+            let counts = PyArray1::from_iter(py, completions.map(Completions::count));
+            return Ok((counts.into_any(), PyArray1::from_iter(py, reward)));
+        }
+        let completed = PyArray1::from_iter(py, completions.map(|one| one.count() > 0));
         let reward = outcomes.iter().map(|outcome| match outcome {
             Outcome::Done(reward) | Outcome::Forgone(reward) => reward.share() * self.reward_max,
             Outcome::Counted(_) | Outcome::Failed | Outcome::Missing => f64::NAN,
         });
-        Ok((PyArray1::from_iter(py, completed), PyArray1::from_iter(py, reward)))
+        Ok((completed.into_any(), PyArray1::from_iter(py, reward)))
     }
 }
 
@@ -145,6 +169,8 @@ impl Environment {
 pub(crate) struct CustomEnvironment {
     object: Py<PyAny>,
     has_means: bool,
+    /// Whether a task may complete more than once.
+    has_counts: bool,
     reward_max: f64,
     feedback: Feedback,
     failure: Failure,
@@ -167,8 +193,8 @@ impl CustomEnvironment {
             )));
         }
         let has_means = object.hasattr("means")?;
-        let reward_max = problem.reward_max();
-        Ok(Self { object: object.unbind(), has_means, reward_max, feedback, failure })
+        let (has_counts, reward_max) = (problem.has_counts(), problem.reward_max());
+        Ok(Self { object: object.unbind(), has_means, has_counts, reward_max, feedback, failure })
     }
 
     fn call(
@@ -215,7 +241,12 @@ impl DrawOutcomes for CustomEnvironment {
         success: &[f64],
         outcomes: &mut [Outcome],
     ) -> Result<(), EnvironmentError> {
-        let (most, feedback) = (self.reward_max, self.feedback);
+        let drawing = Drawing {
+            round,
+            reward_max: self.reward_max,
+            feedback: self.feedback,
+            has_counts: self.has_counts,
+        };
         self.call(|object| {
             let py = object.py();
             let arguments =
@@ -225,35 +256,66 @@ impl DrawOutcomes for CustomEnvironment {
                 SimulationError::new_err("environment: draw must return (completed, reward)")
             })?;
             let refuse = SimulationError::new_err::<String>;
-            let completed = flags(&pair.0, "environment: completed", refuse)?;
+            let counts = match self.has_counts {
+                true => numbers(&pair.0, "environment: completions", refuse)?.as_slice().to_vec(),
+                false => {
+                    let completed = flags(&pair.0, "environment: completed", refuse)?;
+                    completed.as_slice().iter().map(|one| f64::from(u8::from(*one))).collect()
+                }
+            };
             let reward = numbers(&pair.1, "environment: reward", refuse)?;
-            let (completed, reward) = (completed.as_slice(), reward.as_slice());
-            if completed.len() != outcomes.len() || reward.len() != outcomes.len() {
+            let reward = reward.as_slice();
+            if counts.len() != outcomes.len() || reward.len() != outcomes.len() {
                 return Err(SimulationError::new_err(format!(
                     "environment: draw returned {} and {} entries for {} tasks",
-                    completed.len(),
+                    counts.len(),
                     reward.len(),
                     outcomes.len()
                 )));
             }
             for (task, outcome) in outcomes.iter_mut().enumerate() {
-                let is_needed = completed[task] || feedback == Feedback::Full;
-                if is_needed && !(reward[task] >= 0.0 && reward[task] <= most) {
-                    return Err(SimulationError::new_err(format!(
-                        "environment: draw returned the reward {} for task {task} in round \
-                         {round}: must be between 0 and reward_max {most}",
-                        reward[task]
-                    )));
-                }
-                *outcome = match (completed[task], feedback) {
-                    (true, _) => Outcome::Done(Reward::from_share(reward[task] / most)),
-                    (false, Feedback::Full) => {
-                        Outcome::Forgone(Reward::from_share(reward[task] / most))
-                    }
-                    (false, _) => Outcome::Failed,
-                };
+                *outcome = drawing.outcome(task, counts[task], reward[task])?;
             }
             Ok(())
         })
+    }
+}
+
+/// What the numbers of `draw` mean.
+struct Drawing {
+    round: u64,
+    reward_max: f64,
+    feedback: Feedback,
+    has_counts: bool,
+}
+
+impl Drawing {
+    fn outcome(&self, task: usize, count: f64, reward: f64) -> PyResult<Outcome> {
+        let (round, reward_max) = (self.round, self.reward_max);
+        let sees_all = self.feedback == Feedback::Full && !self.has_counts;
+        if !(count >= 0.0 && count.fract() == 0.0 && count <= Completions::MAX as f64) {
+            return Err(SimulationError::new_err(format!(
+                "environment: draw returned {count} completions for task {task} in round {round}: \
+                 must be a whole number from 0 to {}",
+                Completions::MAX
+            )));
+        }
+        if count == 0.0 && !sees_all {
+            return Ok(Outcome::Failed);
+        }
+        if !(reward >= 0.0 && reward <= count.max(1.0) * reward_max) {
+            let times = if count > 1.0 { format!("{count} times ") } else { String::new() };
+            return Err(SimulationError::new_err(format!(
+                "environment: draw returned the reward {reward} for task {task} in round {round}: \
+                 must be between 0 and {times}reward_max {reward_max}"
+            )));
+        }
+        let share = reward / reward_max;
+        if count == 0.0 {
+            return Ok(Outcome::Forgone(Reward::from_share(share)));
+        }
+        // The division may round the sum up.
+        let completions = Completions::from_share(count as u64, share.min(count));
+        Ok(Outcome::of(completions.unwrap_or_default()))
     }
 }

@@ -51,9 +51,10 @@ pub(crate) fn campaign(error: &CampaignError) -> PyErr {
     let text = error.to_string();
     match error {
         CampaignError::Learner(_) | CampaignError::BadGuard(_) => LearnerError::new_err(text),
-        CampaignError::Allocation(_) | CampaignError::Needed { .. } => {
-            AllocationError::new_err(text)
-        }
+        CampaignError::Allocation(_)
+        | CampaignError::Needed { .. }
+        | CampaignError::Curves(_)
+        | CampaignError::FixedCurves { .. } => AllocationError::new_err(text),
         CampaignError::State(_) => StateError::new_err(text),
         _ => ObservationError::new_err(text),
     }

@@ -140,19 +140,60 @@ impl Problem {
 
     /// The problem as JSON, with the keys of a problem file; the contents of other files are written
     /// out.
+    ///
+    /// Returns
+    /// -------
+    /// str
+    ///     JSON.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import json, outlay
+    /// >>> json.loads(outlay.Problem.load("power:tasks=2").to_json())["budget"]
+    /// 1.0
     fn to_json(&self) -> PyResult<String> {
         serde_json::to_string(self.problem.as_ref())
             .map_err(|error| ProblemError::new_err(error.to_string()))
     }
 
-    /// The problem as TOML.
+    /// The problem as TOML, with the keys of a problem file.
+    ///
+    /// Returns
+    /// -------
+    /// str
+    ///     TOML.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import outlay
+    /// >>> outlay.Problem.load("power:tasks=2").to_toml().splitlines()[0]
+    /// 'budget = 1.0'
     fn to_toml(&self) -> PyResult<String> {
         self.problem.to_toml().map_err(|errors| errors::problem("the problem", &errors))
     }
 
     /// The problem as JSON, or the name of an instance, which may depend on horizon and seed.
+    ///
+    /// Returns
+    /// -------
+    /// str
+    ///     JSON, or a name.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import outlay
+    /// >>> outlay.Problem.load("power:tasks=2").source()
+    /// 'power:tasks=2'
     fn source(&self) -> PyResult<String> {
         self.instance.clone().map_or_else(|| self.to_json(), Ok)
+    }
+
+    /// The problem with spends bounded by `covers`, as JSON.
+    fn _within_data(&self) -> PyResult<String> {
+        let place = "within_data: the problem bounded to the spends of its log";
+        let bounded =
+            self.problem.within_data().map_err(|errors| errors::problem(place, &errors))?;
+        serde_json::to_string(&bounded).map_err(|error| ProblemError::new_err(error.to_string()))
     }
 
     fn __len__(&self) -> usize {

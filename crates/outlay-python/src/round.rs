@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use numpy::PyArray1;
+use numpy::{PyArray1, PyArrayMethods};
 use outlay::campaign::GuardReport;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -12,6 +12,7 @@ use crate::arrays::LazyArray;
 use crate::display::displayed;
 use crate::errors::StateError;
 use crate::learner::Issuer;
+use crate::values::RoundCurves;
 
 /// An issued round: the spend of each task, and the number with which its outcomes are observed.
 ///
@@ -34,6 +35,11 @@ pub(crate) struct Round {
     pub(crate) mask: Option<Vec<bool>>,
     pub(crate) guards: Option<GuardReport>,
     pub(crate) issuer: Issuer,
+    /// The key of the request; only rounds of a ledger have one.
+    pub(crate) key: Option<String>,
+    pub(crate) is_cancelled: bool,
+    /// The scales and volumes of the round.
+    pub(crate) curves: RoundCurves,
     spend: LazyArray,
     success: LazyArray,
 }
@@ -48,7 +54,26 @@ impl Round {
         issuer: Issuer,
     ) -> Self {
         let (spend, success) = (LazyArray::new(), LazyArray::new());
-        Self { problem, round, allocation, mask, guards, issuer, spend, success }
+        Self {
+            problem,
+            round,
+            allocation,
+            mask,
+            guards,
+            issuer,
+            key: None,
+            is_cancelled: false,
+            curves: RoundCurves::default(),
+            spend,
+            success,
+        }
+    }
+
+    /// The success probabilities; 0 for unavailable tasks.
+    fn available_success(&self) -> Vec<f64> {
+        let there = |task: usize| self.mask.as_ref().is_none_or(|mask| mask[task]);
+        let success = self.allocation.success.iter().enumerate();
+        success.map(|(task, success)| if there(task) { *success } else { 0.0 }).collect()
     }
 }
 
@@ -58,6 +83,18 @@ impl Round {
     #[getter]
     fn round(&self) -> u64 {
         self.round
+    }
+
+    /// The key with which a ledger issued the round; None without one.
+    #[getter]
+    fn key(&self) -> Option<&str> {
+        self.key.as_deref()
+    }
+
+    /// Whether the round had been cancelled when a ledger returned it.
+    #[getter]
+    fn cancelled(&self) -> bool {
+        self.is_cancelled
     }
 
     /// The budget of the round.
@@ -81,11 +118,33 @@ impl Round {
     /// The success probability of each task; 0 for unavailable tasks. Read-only.
     #[getter]
     fn success(&self, py: Python<'_>) -> Py<PyArray1<f64>> {
-        self.success.get(py, || {
-            let there = |task: usize| self.mask.as_ref().is_none_or(|mask| mask[task]);
-            let success = self.allocation.success.iter().enumerate();
-            success.map(|(task, success)| if there(task) { *success } else { 0.0 }).collect()
-        })
+        self.success.get(py, || self.available_success())
+    }
+
+    /// The expected number of completions of each task: its volume times its success probability.
+    #[getter]
+    fn expected_completions<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let success = self.success.get(py, || self.available_success());
+        let success = success.bind(py).readonly();
+        let tasks = self.problem.tasks().iter().enumerate().zip(success.as_array());
+        let volume = |(position, task): (usize, &outlay::Task)| match &self.curves.volume {
+            Some(volume) => volume[position],
+            None => task.volume(),
+        };
+        let completions: Vec<f64> = tasks.map(|(task, success)| volume(task) * success).collect();
+        PyArray1::from_vec(py, completions)
+    }
+
+    /// The scale of each task's curve in this round; None if all are 1.
+    #[getter]
+    fn scale<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        self.curves.scale.as_ref().map(|scale| PyArray1::from_slice(py, scale))
+    }
+
+    /// The volume of each task in this round; None if they are those of the problem.
+    #[getter]
+    fn volume<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        self.curves.volume.as_ref().map(|volume| PyArray1::from_slice(py, volume))
     }
 
     /// Which tasks are available; None if all are.
@@ -170,16 +229,22 @@ impl Round {
             (report.max_change, report.floor, report.min_move, report.kept, report.gave_way)
         });
         let parts = Parts::of(&self.allocation);
-        let saved = (problem, self.round, parts, self.mask.clone(), guards, self.issuer.settings());
+        let issuer = self.issuer.settings();
+        let RoundCurves { scale, volume } = &self.curves;
+        let ledger = (self.key.clone(), self.is_cancelled, scale.clone(), volume.clone());
+        let saved = (problem, self.round, parts, self.mask.clone(), guards, issuer, ledger);
         Ok((py.import("outlay._outlay")?.getattr("_load_round")?, saved))
     }
 }
 
 type SavedGuards = Option<(Option<f64>, Option<f64>, Option<f64>, usize, bool)>;
-type Saved = (String, u64, Parts, Option<Vec<bool>>, SavedGuards, u64);
+/// Key, whether it was cancelled, scales and volumes.
+type SavedLedger = (Option<String>, bool, Option<Vec<f64>>, Option<Vec<f64>>);
+type Saved = (String, u64, Parts, Option<Vec<bool>>, SavedGuards, u64, SavedLedger);
 
 /// A round that was pickled.
 #[pyfunction]
+#[pyo3(signature = (problem, round, parts, mask, guards, settings, ledger=(None, false, None, None)))]
 pub(crate) fn _load_round(
     problem: &str,
     round: u64,
@@ -187,6 +252,7 @@ pub(crate) fn _load_round(
     mask: Option<Vec<bool>>,
     guards: SavedGuards,
     settings: u64,
+    ledger: SavedLedger,
 ) -> PyResult<Round> {
     let problem = crate::allocation::saved_problem(problem)?;
     let guards = guards.map(|(max_change, floor, min_move, kept, gave_way)| GuardReport {
@@ -200,5 +266,12 @@ pub(crate) fn _load_round(
     if mask.as_ref().is_some_and(|mask| mask.len() != problem.tasks().len()) {
         return Err(StateError::new_err("state: the mask does not fit the problem"));
     }
-    Ok(Round::new(problem, round, allocation, mask, guards, Issuer::saved(settings)))
+    let mut round = Round::new(problem, round, allocation, mask, guards, Issuer::saved(settings));
+    (round.key, round.is_cancelled, round.curves.scale, round.curves.volume) = ledger;
+    let tasks = round.problem.tasks().len();
+    let fits = |list: &Option<Vec<f64>>| list.as_ref().is_none_or(|list| list.len() == tasks);
+    if !fits(&round.curves.scale) || !fits(&round.curves.volume) {
+        return Err(StateError::new_err("state: scales or volumes do not fit the problem"));
+    }
+    Ok(round)
 }

@@ -21,7 +21,7 @@ use crate::errors::{self, LearnerError, ProblemError, SimulationError};
 use crate::waiting::{Stop, interruptibly};
 
 /// The problem that a text names: JSON, or an instance.
-fn source(text: &str) -> PyResult<Source> {
+pub(crate) fn source(text: &str) -> PyResult<Source> {
     if text.trim_start().starts_with('{') {
         let problem = outlay::Problem::from_json(text, &NoFiles)
             .map_err(|errors| errors::problem("the problem", &errors))?;

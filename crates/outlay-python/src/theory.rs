@@ -7,6 +7,7 @@ use outlay::claims::{CLAIMS, Claim, Evidence, Results, Scale, Setting, Value as 
 use outlay::instance::Instance;
 use outlay::simulation::{Experiment, ExperimentError, Job, Replication};
 use outlay::theory::{guarantees, means};
+use outlay_report::bound::{MeasuredLearner, Measurements};
 use outlay_report::check::ProblemCheck;
 use outlay_report::reproduction::{self, JudgedClaim};
 use pyo3::prelude::*;
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 use crate::errors::{self, ProblemError, SimulationError};
 use crate::ledger::text;
 use crate::problem::Problem;
+use crate::simulation::source;
 use crate::waiting::interruptibly;
 
 /// The check of a problem as JSON, as `outlay check` writes it.
@@ -25,19 +27,21 @@ pub(crate) fn check_problem(problem: PyRef<'_, Problem>) -> PyResult<String> {
 
 /// The bounds that apply to a problem as JSON, as `outlay bound` writes them.
 #[pyfunction]
-#[pyo3(signature = (problem, source, name, horizon, share))]
+#[pyo3(signature = (problem, source, name, horizon, share, run=None))]
 pub(crate) fn bound(
     problem: PyRef<'_, Problem>,
     source: &str,
     name: &str,
     horizon: u64,
     share: Option<f64>,
+    run: Option<Run>,
 ) -> PyResult<String> {
     let refuse = |error: outlay::instance::InstanceError| ProblemError::new_err(error.to_string());
+    let seed = run.as_ref().map_or(1, |run| run.seed);
     // An instance depends on the horizon.
     let instance = match source.starts_with('{') {
         true => None,
-        false => Some(source.parse::<Instance>().and_then(|one| one.problem(horizon, 1))),
+        false => Some(source.parse::<Instance>().and_then(|one| one.problem(horizon, seed))),
     };
     let instance = instance.transpose().map_err(refuse)?;
     let problem = instance.as_ref().unwrap_or(&problem.problem);
@@ -72,7 +76,8 @@ pub(crate) fn bound(
             "about": bound.about,
         })
     });
-    text(&json!({
+    let measured = run.map(|run| run.measured(problem, horizon, found.trivial)).transpose()?;
+    let mut record = json!({
         "problem": name,
         "tasks": problem.tasks().len(),
         "horizon": horizon,
@@ -87,7 +92,107 @@ pub(crate) fn bound(
             "quantities": quantities,
         },
         "bounds": bounds.collect::<Vec<Value>>(),
-    }))
+    });
+    if let (Some(measured), Some(record)) = (measured, record.as_object_mut()) {
+        record.insert("run".to_owned(), measured);
+    }
+    text(&record)
+}
+
+/// A run of a simulation.
+#[derive(FromPyObject)]
+pub(crate) struct Run {
+    /// Its folder, or another name.
+    folder: String,
+    seed: u64,
+    cases: Vec<RunCase>,
+}
+
+/// One problem of a run.
+#[derive(FromPyObject)]
+struct RunCase {
+    label: String,
+    /// The problem as JSON, or the name of an instance.
+    problem: String,
+    horizon: u64,
+    /// Names of learners with the regret and the success mass of every replication.
+    learners: Vec<(String, Vec<f64>, Vec<f64>)>,
+}
+
+impl Run {
+    /// The learners that were run on this problem with this horizon.
+    fn measured(&self, problem: &outlay::Problem, horizon: u64, trivial: f64) -> PyResult<Value> {
+        let about = self.cases.iter().filter(|case| case.is_about(problem, self.seed));
+        let about: Vec<&RunCase> = about.collect();
+        let folder = &self.folder;
+        if about.is_empty() {
+            let names: Vec<&str> = self.cases.iter().map(|case| case.label.as_str()).collect();
+            let message =
+                format!("run: {folder} is a run of another problem: {}", names.join(", "));
+            return Err(SimulationError::new_err(message));
+        }
+        let cases: Vec<&&RunCase> = about.iter().filter(|case| case.horizon == horizon).collect();
+        if cases.is_empty() {
+            let mut known: Vec<String> =
+                about.iter().map(|case| case.horizon.to_string()).collect();
+            known.dedup();
+            return Err(SimulationError::new_err(format!(
+                "run: {folder} is a run over {} rounds, not {horizon}: give horizon",
+                known.join(" or ")
+            )));
+        }
+        let mut learners = Vec::new();
+        for case in cases {
+            for (learner, regret, success_mass) in &case.learners {
+                if regret.is_empty() || regret.len() != success_mass.len() {
+                    continue;
+                }
+                let measured = MeasuredLearner::new(
+                    (case.label.clone(), learner),
+                    Measurements { regret, success_mass },
+                    (problem, horizon),
+                    trivial,
+                );
+                learners.push(measured_record(&measured, problem));
+            }
+        }
+        if learners.is_empty() {
+            let message = format!("run: {folder} has no finished replications yet");
+            return Err(SimulationError::new_err(message));
+        }
+        Ok(json!({ "folder": folder, "learners": learners }))
+    }
+}
+
+impl RunCase {
+    /// Whether it is this problem. The horizon of a run does not identify the problem.
+    fn is_about(&self, problem: &outlay::Problem, seed: u64) -> bool {
+        let made = source(&self.problem).ok();
+        let made = made.and_then(|source| source.problem(self.horizon, seed).ok());
+        let without_horizon = |problem: &outlay::Problem| {
+            let mut value = serde_json::to_value(problem).ok()?;
+            value.as_object_mut()?.remove("horizon");
+            Some(value)
+        };
+        let asked = without_horizon(problem);
+        asked.is_some() && made.is_some_and(|made| without_horizon(&made) == asked)
+    }
+}
+
+fn measured_record(measured: &MeasuredLearner, problem: &outlay::Problem) -> Value {
+    json!({
+        "problem": measured.problem,
+        "learner": measured.learner,
+        "replications": measured.replications,
+        "regret_mean": measured.regret.mean,
+        "regret_low95": measured.regret.low95,
+        "regret_high95": measured.regret.high95,
+        "success_mass": measured.success_mass,
+        "bound": measured.bound.as_ref().map(|bound| bound.name),
+        "value": measured.bound_value(problem),
+        "vacuous": measured.bound.as_ref().and_then(|bound| bound.vacuous),
+        "ratio": measured.ratio(problem),
+    })
 }
 
 /// The names of the claims.

@@ -13,6 +13,10 @@ use crate::labels::{Argument, aligned};
 
 const VALUES: Argument =
     Argument { name: "values", column: "value", error: AllocationError::new_err::<String> };
+const SCALE: Argument =
+    Argument { name: "scale", column: "scale", error: AllocationError::new_err::<String> };
+const VOLUME: Argument =
+    Argument { name: "volume", column: "volume", error: AllocationError::new_err::<String> };
 const PLAN: Argument =
     Argument { name: "plan", column: "spend", error: AllocationError::new_err::<String> };
 /// From this many names on, a hash table finds tasks faster than a search.
@@ -45,6 +49,43 @@ pub(crate) fn values(problem: &Problem, given: Option<&Bound<'_, PyAny>>) -> PyR
             listed(&missing)
         )))
     }
+}
+
+/// The scales and volumes of a round, one entry per task. A mapping may name only some of the tasks.
+#[derive(Default)]
+pub(crate) struct RoundCurves {
+    pub(crate) scale: Option<Vec<f64>>,
+    pub(crate) volume: Option<Vec<f64>>,
+}
+
+impl RoundCurves {
+    pub(crate) fn new(
+        problem: &Problem,
+        scale: Option<&Bound<'_, PyAny>>,
+        volume: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        Ok(Self {
+            scale: of_round(problem, scale, SCALE, |_| 1.0)?,
+            volume: of_round(problem, volume, VOLUME, Task::volume)?,
+        })
+    }
+}
+
+fn of_round(
+    problem: &Problem,
+    given: Option<&Bound<'_, PyAny>>,
+    argument: Argument,
+    default: impl Fn(&Task) -> f64,
+) -> PyResult<Option<Vec<f64>>> {
+    let Some(given) = given else { return Ok(None) };
+    let Ok(named) = given.cast::<PyMapping>() else {
+        return in_order(problem, given, argument).map(Some);
+    };
+    let mut numbers: Vec<f64> = problem.tasks().iter().map(default).collect();
+    for (position, number) in by_name(problem, named, argument.name)? {
+        numbers[position] = number;
+    }
+    Ok(Some(numbers))
 }
 
 /// The spends of a plan. A mapping must name every task.
@@ -96,9 +137,10 @@ fn in_order(problem: &Problem, given: &Bound<'_, PyAny>, argument: Argument) -> 
     let given = aligned(problem, given, argument)?;
     let given = numbers(&given, argument.name, argument.error)?;
     let (list, tasks) = (given.as_slice(), problem.tasks().len());
-    if list.len() != tasks && argument.name == "values" {
+    if list.len() != tasks && argument.name != "plan" {
         return Err((argument.error)(format!(
-            "values: {} numbers for {tasks} tasks; a mapping from names sets only some",
+            "{}: {} numbers for {tasks} tasks; a mapping from names sets only some",
+            argument.name,
             list.len()
         )));
     }
