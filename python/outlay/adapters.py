@@ -130,7 +130,10 @@ class Policy:
 class MAB(Policy):
     """A bandit with the interface of mabwiser: ``fit``, ``partial_fit``, ``predict`` and ``predict_expectations``.
 
-    The parameters are those of `Policy`.
+    Parameters
+    ----------
+    arms, learner, reward_max, seed, **options
+        As in `Policy`.
 
     Examples
     --------
@@ -203,6 +206,11 @@ class MAB(Policy):
         -------
         object
             The arm.
+
+        Raises
+        ------
+        LearnerError
+            If a learner of your own fails.
 
         Examples
         --------

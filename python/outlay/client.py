@@ -83,6 +83,22 @@ class Client:
     ------
     ValueError
         If an argument is invalid.
+
+    Examples
+    --------
+    The examples of the methods assume a client and a problem with the tasks search and social:
+
+    >>> client = Client("http://127.0.0.1:7341")                         # doctest: +SKIP
+    >>> problem = {
+    ...     "budget": 40, "reward_max": 30,
+    ...     "task": [
+    ...         {"name": "search", "curve": {"family": "exponential", "scale": 9}},
+    ...         {"name": "social", "curve": {"family": "hill", "half_at": 11, "steepness": 3}},
+    ...     ],
+    ... }
+    >>> with client:
+    ...     client.create("first", problem)["status"]
+    'open'
     """
 
     def __init__(
@@ -112,7 +128,12 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Closes the idle connections. The client can still be used; it opens new ones."""
+        """Closes the idle connections. The client can still be used; it opens new ones.
+
+        Examples
+        --------
+        >>> client.close()
+        """
         with self._guard:
             idle, self._idle = self._idle, []
         for connection in idle:
@@ -155,6 +176,11 @@ class Client:
         ------
         ServiceError
             If the service rejects the request or cannot be reached.
+
+        Examples
+        --------
+        >>> client.create("create", problem, learner="thompson", seed=7)["status"]
+        'open'
         """
         options = {"learner": learner, "horizon": horizon, "seed": seed, "expiry_seconds": expiry_seconds, "guards": guards}
         body = {"problem": document(problem), **{key: value for key, value in options.items() if value is not None}}
@@ -179,6 +205,12 @@ class Client:
         ------
         ServiceError
             If the service rejects the request or cannot be reached.
+
+        Examples
+        --------
+        >>> state = client.create("get", problem)
+        >>> client.get("get", known=state) is state
+        True
         """
         headers = {"if-none-match": known.etag} if known is not None else {}
         return self._state("GET", self._campaign(campaign), headers=headers, known=known)
@@ -200,6 +232,12 @@ class Client:
         ------
         ServiceError
             If the service rejects the request or cannot be reached.
+
+        Examples
+        --------
+        >>> _ = client.create("campaigns", problem)
+        >>> "campaigns" in [campaign["id"] for campaign in client.campaigns()]
+        True
         """
         return self._pages("/v1/campaigns", "campaigns", None, page)
 
@@ -222,6 +260,12 @@ class Client:
         ------
         ServiceError
             If the service rejects the request or cannot be reached.
+
+        Examples
+        --------
+        >>> _ = client.create("pause", problem)
+        >>> client.pause("pause")["status"]
+        'paused'
         """
         return self._change(campaign, "paused", seen)
 
@@ -244,6 +288,12 @@ class Client:
         ------
         ServiceError
             If the service rejects the request or cannot be reached.
+
+        Examples
+        --------
+        >>> _ = client.create("resume", problem), client.pause("resume")
+        >>> client.resume("resume")["status"]
+        'open'
         """
         return self._change(campaign, "open", seen)
 
@@ -266,6 +316,12 @@ class Client:
         ------
         ServiceError
             If the service rejects the request or cannot be reached.
+
+        Examples
+        --------
+        >>> _ = client.create("close", problem)
+        >>> client.close_campaign("close")["status"]
+        'closed'
         """
         return self._change(campaign, "closed", seen)
 
@@ -285,6 +341,13 @@ class Client:
         ------
         ServiceError
             If the service rejects the request or cannot be reached.
+
+        Examples
+        --------
+        >>> _ = client.create("delete", problem)
+        >>> client.delete("delete", force=True)
+        >>> "delete" in [campaign["id"] for campaign in client.campaigns()]
+        False
         """
         address = self._campaign(campaign) + ("?force=true" if force else "")
         self._request("DELETE", address, headers={"if-match": "*" if seen is None else seen.etag}, repeatable=False)
@@ -314,6 +377,12 @@ class Client:
         ------
         ServiceError
             If the service rejects the request or cannot be reached.
+
+        Examples
+        --------
+        >>> _ = client.create("curves", problem)
+        >>> [curve["task"] for curve in client.curves("curves", points=3)]
+        ['search', 'social']
         """
         path = f"{self._campaign(campaign)}/curves?points={points}"
         path += "" if task is None else f"&task={quote(task, safe='')}"
@@ -356,6 +425,12 @@ class Client:
         ------
         ServiceError
             If the service rejects the request or cannot be reached.
+
+        Examples
+        --------
+        >>> _ = client.create("ask", problem)
+        >>> client.ask("ask", budget=20, without=["social"])["tasks"]
+        [{'task': 'search', 'spend': 20.0}]
         """
         if isinstance(without, str):
             raise ValueError(f"without: must be a list of tasks, not the text `{without}`")
@@ -375,7 +450,9 @@ class Client:
         round : int
             The round.
         results : mapping or list
-            From tasks to rewards, with False for a task that failed: ``{"search": 14.5, "social": False}``; or a list of ``{"task", "completed", "reward"}``. Omit tasks whose outcome is unknown.
+            From tasks to rewards, with False for a task that failed: ``{"search": 14.5, "social": False}``. With volumes, from tasks to
+            counts: ``{"search": {"completions": 24, "reward": 410.5, "spend": 38}}``, where the reward is the sum and the spend is
+            optional. Or a list of outcomes with the keys of the API. Omit tasks whose outcome is unknown.
 
         Returns
         -------
@@ -386,6 +463,12 @@ class Client:
         ------
         ServiceError
             If the service rejects the request or cannot be reached.
+
+        Examples
+        --------
+        >>> _ = client.create("tell", problem), client.ask("tell")
+        >>> client.tell("tell", 1, {"search": 14.5, "social": False})
+        {'accepted': 2, 'duplicate': 0, 'late': 0}
         """
         return self._json("PUT", f"{self._campaign(campaign)}/rounds/{int(round)}/feedback", {"results": outcomes(results)})
 
@@ -408,6 +491,12 @@ class Client:
         ------
         ServiceError
             If the service rejects the request or cannot be reached.
+
+        Examples
+        --------
+        >>> _ = client.create("many", problem), client.ask("many", count=2)
+        >>> client.tell_many("many", [(1, {"search": 14.5}), (2, {"search": False})])["accepted"]
+        2
         """
         told: Json = {"accepted": 0, "duplicate": 0, "late": 0, "refused": []}
         before = 0
@@ -447,6 +536,12 @@ class Client:
         ------
         ServiceError
             If the service rejects the request or cannot be reached.
+
+        Examples
+        --------
+        >>> _ = client.create("correct", problem), client.ask("correct"), client.tell("correct", 1, {"search": 14.5})
+        >>> client.correct("correct", 1, "search", completed=False, why="order cancelled")["to"]["completed"]
+        False
         """
         body: Json = {"task": task, "completed": completed, "why": why}
         if reward is not None:
@@ -474,6 +569,12 @@ class Client:
         ------
         ServiceError
             If the service rejects the request or cannot be reached.
+
+        Examples
+        --------
+        >>> _ = client.create("rounds", problem), client.ask("rounds")
+        >>> [entry["status"] for entry in client.rounds("rounds")]
+        ['open']
         """
         return self._pages(f"{self._campaign(campaign)}/rounds", "rounds", after, page)
 
@@ -498,6 +599,12 @@ class Client:
         ------
         ServiceError
             If the service rejects the request or cannot be reached.
+
+        Examples
+        --------
+        >>> _ = client.create("events", problem), client.ask("events")
+        >>> len(list(client.events("events"))) > 1
+        True
         """
         return self._pages(f"{self._campaign(campaign)}/events", "events", after, page)
 
@@ -523,6 +630,12 @@ class Client:
         ------
         ServiceError
             If the service rejects the request or cannot be reached.
+
+        Examples
+        --------
+        >>> _ = client.create("stream", problem), client.ask("stream")
+        >>> next(client.stream("stream", after=0))["seq"] > 0
+        True
         """
         last, misses = after, 0
         while True:
@@ -586,6 +699,11 @@ class Client:
         ------
         ServiceError
             If the service rejects the request or cannot be reached.
+
+        Examples
+        --------
+        >>> client.allocate(problem, values={"search": 12, "social": 9})["status"]
+        'optimal'
         """
         body: Json = {"problem": document(problem)}
         if values is not None:
@@ -739,6 +857,9 @@ def outcomes(results: Results) -> list[Json]:
     for task, brought in results.items():
         if brought is None:
             raise ValueError(f"results: `{task}` is None: say False if it did not succeed, and leave it out if you do not know")
+        if isinstance(brought, Mapping):
+            told.append({"task": task, **brought})
+            continue
         # Also numpy's own true and false, which are no `bool` and would count as rewards.
         is_word = isinstance(brought, bool) or getattr(getattr(brought, "dtype", None), "kind", "") == "b"
         told.append({"task": task, "completed": bool(brought)} if is_word else {"task": task, "completed": True, "reward": float(brought)})

@@ -56,6 +56,11 @@ class Curve:
     ----------
     ceiling, floor : float, optional
         The largest success probability, and the one at zero spend; by default 1 and 0.
+
+    Examples
+    --------
+    >>> isinstance(Power(0.5, ceiling=0.8), Curve), Power(0.5, ceiling=0.8)(1.0).item()
+    (True, 0.8)
     """
 
     family: ClassVar[str] = ""
@@ -81,6 +86,11 @@ class Curve:
         -------
         dict
             The keys that are set.
+
+        Examples
+        --------
+        >>> Power(0.5, ceiling=0.8).to_dict()
+        {'family': 'power', 'ceiling': 0.8, 'exponent': 0.5}
         """
         written = {entry.name: plain(getattr(self, entry.name)) for entry in fields(self)}
         return {"family": self.family, **{key: value for key, value in written.items() if value is not None}}
@@ -99,6 +109,16 @@ class Curve:
         -------
         numpy.ndarray
             Probabilities, in the shape of the spends.
+
+        Raises
+        ------
+        ProblemError
+            If a parameter of the curve is out of range.
+
+        Examples
+        --------
+        >>> Hill(half_at=120, steepness=2)([0, 120]).tolist()
+        [0.0, 0.5]
         """
         import numpy as np
 

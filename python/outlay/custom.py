@@ -117,6 +117,16 @@ class Custom(Curve):
         -------
         dict
             A piecewise linear curve.
+
+        Raises
+        ------
+        ProblemError
+            If the function returns no success probability, or is not of its shape.
+
+        Examples
+        --------
+        >>> Custom(lambda x: min(1.0, x), shape="concave", up_to=2.0).to_dict()["family"]
+        'piecewise'
         """
         spend, success, _ = self._samples(budget)
         written: dict[str, Any] = {"family": "piecewise", "spend": spend, "success": success}
@@ -135,6 +145,16 @@ class Custom(Curve):
         -------
         float
             The distance.
+
+        Raises
+        ------
+        ProblemError
+            As `to_dict`.
+
+        Examples
+        --------
+        >>> Custom(lambda x: x / (1 + x), shape="concave").error(budget=10.0) <= 1e-6
+        True
         """
         return self._samples(budget)[2]
 

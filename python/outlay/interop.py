@@ -29,6 +29,8 @@ from .custom import Custom
 from .errors import ProblemError
 from .problem import Problem, Task
 
+__all__ = ["from_function", "meridian", "problem_of", "pymc_marketing", "robyn"]
+
 Channel = tuple[Curve, float]
 
 # How far a mean over draws may fall by rounding before it counts as falling.
@@ -45,14 +47,37 @@ def pymc_marketing(
 ) -> Channel:
     """The curve and value of a pymc-marketing saturation, by its name and parameters there.
 
-    ``logistic`` (lam, beta), ``inverse_scaled_logistic`` (lam, beta), ``tanh`` (b, c), ``tanh_baselined`` (x0, gain, r, beta),
-    ``michaelis_menten`` (alpha, lam), ``hill`` (slope, kappa, beta), ``hill_sigmoid`` (sigma, beta, lam), ``root`` (alpha, beta).
-    All of them are families here, so that nothing is approximated. A root never ends: ``up_to`` is the largest spend it is for.
+    All of them are families here, so nothing is approximated. Carry-over is not part of a curve: the spend is that of a steady plan,
+    which a normalised adstock leaves unchanged. The formulas:
+    https://www.pymc-marketing.io/en/stable/api/generated/pymc_marketing.mmm.transformers.html
 
-    The model scales its data: ``channel_scale`` is what it divides the spend by, ``target_scale`` the target. Carry-over is not in it:
-    the spend is that of a steady plan, which a normalised adstock leaves as it is.
+    Parameters
+    ----------
+    saturation : str
+        ``logistic`` (lam, beta), ``inverse_scaled_logistic`` (lam, beta), ``tanh`` (b, c), ``tanh_baselined`` (x0, gain, r, beta),
+        ``michaelis_menten`` (alpha, lam), ``hill`` (slope, kappa, beta), ``hill_sigmoid`` (sigma, beta, lam) or ``root`` (alpha, beta).
+    channel_scale, target_scale : float
+        The numbers by which the model divides the spend and the target.
+    up_to : float, optional
+        The largest spend of a ``root``, which never saturates.
+    **parameters : float
+        The parameters of the saturation.
 
-    The formulas: https://www.pymc-marketing.io/en/stable/api/generated/pymc_marketing.mmm.transformers.html
+    Returns
+    -------
+    curve, value : Curve, float
+        ``value * curve(spend)`` is the model's response.
+
+    Raises
+    ------
+    ProblemError
+        If the saturation or a parameter is unknown, missing or out of range.
+
+    Examples
+    --------
+    >>> curve, value = pymc_marketing("michaelis_menten", alpha=0.6, lam=0.5, channel_scale=900.0, target_scale=5000.0)
+    >>> curve.half_at, value
+    (450.0, 3000.0)
     """
     if saturation not in SATURATIONS:
         raise ProblemError(f"saturation: `{saturation}` is not known: there are {', '.join(SATURATIONS)}; or use `from_function`")
@@ -130,11 +155,36 @@ def robyn(
 ) -> Channel:
     """The curve and value of a Robyn channel: its Hill saturation, which is the family ``hill`` exactly.
 
-    Either ``inflexion`` as Robyn reports it, or ``gamma`` with ``spend_range``: the smallest and the largest adstocked spend of the
-    model's window, between which Robyn interpolates. ``carryover`` is what a steady spend of 1 comes to after adstock, 1 / (1 - theta)
-    for a geometric one; with it the curve is in the spend of a period.
-
     The formula: https://rdrr.io/cran/Robyn/man/saturation_hill.html
+
+    Parameters
+    ----------
+    alpha, coefficient : float
+        The shape of the saturation and the coefficient of the channel.
+    gamma : float, optional
+        With ``spend_range``, in place of ``inflexion``.
+    spend_range : (float, float), optional
+        The smallest and the largest adstocked spend of the model's window, between which Robyn interpolates.
+    inflexion : float, optional
+        The inflexion as Robyn reports it.
+    carryover : float
+        The adstocked amount of a steady spend of 1: 1 / (1 - theta) for a geometric adstock. With it the curve is in the spend of a period.
+
+    Returns
+    -------
+    curve, value : Curve, float
+        ``value * curve(spend)`` is the model's response.
+
+    Raises
+    ------
+    ProblemError
+        If a parameter is missing or out of range.
+
+    Examples
+    --------
+    >>> curve, value = robyn(alpha=2.1, gamma=0.4, coefficient=1500.0, spend_range=(0.0, 400.0))
+    >>> curve.half_at, curve.steepness, value
+    (160.0, 2.1, 1500.0)
     """
     positive("alpha", alpha)
     positive("carryover", carryover)
@@ -155,14 +205,35 @@ def robyn(
 def meridian(table: Any, *, periods: float = 1.0, metric: str = "mean") -> dict[str, Channel]:
     """The curve and value of every channel of a Meridian response-curve table.
 
-    ``table`` is what ``Analyzer.response_curves()`` gives (an xarray ``Dataset``), or its columns ``channel``, ``spend`` and
-    ``incremental_outcome`` as a data frame or a mapping; of a ``metric`` column only that one is taken. Meridian's spends are totals of
-    its time window: ``periods`` is how many rounds that is, so that the curves are per round.
+    Between the points the curve is a straight line, after the last one it is flat. For points a step h apart the line is at most
+    h² / 8 times the curve's second derivative below it: use fine ``spend_multipliers`` that reach as far as you would spend. The table:
+    https://developers.google.com/meridian/reference/api/meridian/analysis/analyzer/Analyzer#response_curves
 
-    Between the points the curve is a straight line, after the last one it is flat. For points a step h apart that is at most
-    h² / 8 times the curve's second derivative below it: use a fine ``spend_multipliers``, and one that reaches as far as you would spend.
+    Parameters
+    ----------
+    table : xarray.Dataset, DataFrame or mapping
+        The result of ``Analyzer.response_curves()``, or its columns ``channel``, ``spend`` and ``incremental_outcome``.
+    periods : float
+        The number of rounds of the model's time window, whose totals the spends are; the curves are per round.
+    metric : str
+        The rows to use, if there is a column ``metric``.
 
-    The table: https://developers.google.com/meridian/reference/api/meridian/analysis/analyzer/Analyzer#response_curves
+    Returns
+    -------
+    dict
+        From channels to pairs of a curve and a value.
+
+    Raises
+    ------
+    ProblemError
+        If a column is missing, or the outcome of a channel decreases.
+
+    Examples
+    --------
+    >>> table = {"channel": ["tv"] * 3, "spend": [0.0, 50.0, 100.0], "incremental_outcome": [0.0, 30.0, 40.0]}
+    >>> curve, value = meridian(table)["tv"]
+    >>> value, curve(50.0).item()
+    (40.0, 0.75)
     """
     positive("periods", periods)
     columns = table.to_dataframe().reset_index() if hasattr(table, "to_dataframe") else table
@@ -202,17 +273,69 @@ def points(name: str, spend: Any, outcome: Any) -> Channel:
 
 
 def from_function(response: Callable[[float], float], up_to: float, *, shape: str = "monotone", tolerance: float = 1e-6) -> Channel:
-    """The curve and value of any response that does not fall, as a function of the spend up to ``up_to``; flat after it.
+    """The curve and value of any response that does not decrease, as a function of the spend.
 
-    It becomes points, as :class:`outlay.Custom` chooses them: straight lines between them miss the response by at most ``tolerance``
-    times its largest value, where 1000 points are enough for that.
+    It becomes points, as `outlay.Custom` chooses them.
+
+    Parameters
+    ----------
+    response : callable
+        Takes a spend and returns the outcome.
+    up_to : float
+        The largest spend; the curve is flat after it.
+    shape : {"monotone", "concave", "lipschitz"}
+        As in `outlay.Custom`.
+    tolerance : float
+        The largest error midway between points, relative to the largest outcome.
+
+    Returns
+    -------
+    curve, value : Curve, float
+        ``value * curve(spend)`` is the response.
+
+    Raises
+    ------
+    ProblemError
+        If the response is not positive at ``up_to``, or not of the declared shape.
+
+    Examples
+    --------
+    >>> curve, value = from_function(lambda spend: 80 * spend / (spend + 50), up_to=150.0, shape="concave")
+    >>> value, round(value * float(curve(50.0)), 3)
+    (60.0, 40.0)
     """
     value = positive("response(up_to)", float(response(positive("up_to", up_to))))
     return Custom(lambda spend: response(spend) / value, shape=shape, up_to=up_to, tolerance=tolerance), value
 
 
 def problem_of(channels: Mapping[str, Channel], *, budget: float, **options: Any) -> Problem:
-    """A problem of these channels. The largest reward is the largest value, so that values are what the channels bring."""
+    """A problem of these channels. The largest reward is the largest value, so values are the channels' outcomes.
+
+    Parameters
+    ----------
+    channels : mapping
+        From names to pairs of a curve and a value.
+    budget : float
+        The budget of a round.
+    **options
+        Further arguments of `outlay.Problem`.
+
+    Returns
+    -------
+    Problem
+        The problem.
+
+    Raises
+    ------
+    ProblemError
+        If the problem is invalid.
+
+    Examples
+    --------
+    >>> channels = {"search": robyn(alpha=2.1, gamma=0.4, coefficient=1500.0, spend_range=(0.0, 400.0))}
+    >>> problem_of(channels, budget=600.0).reward_max
+    1500.0
+    """
     tasks: Sequence[Task] = [Task(name, curve=curve, value=value) for name, (curve, value) in channels.items()]
     largest = max((value for _, value in channels.values()), default=1.0)
     return Problem(tasks=tasks, budget=budget, reward_max=largest, **options)
