@@ -331,16 +331,13 @@ impl Family for HillTasks {
             let (value, shapes) = (reader.load(simd, chunk), F64x4::load(simd, &curves.shape));
             let height = F64x4::load(simd, &curves.height);
             let from = start.position(simd, shapes);
+            let mut change = short_change(simd, from, step);
+            if change.is_none() {
+                change = series_change(simd, from, step);
+            }
             // Closures would be compiled without the vector instructions.
-            let near = if let Some(change) = short_change(simd, from, step) {
-                Some(from.moved_by(change))
-            } else if let Some(change) = series_change(simd, from, step) {
-                Some(from.moved_by(change))
-            } else {
-                None
-            };
-            let position = if let Some(position) = near {
-                position
+            let position = if let Some(change) = change {
+                from.moved_by(change)
             } else {
                 let base_level = F64x4::load(simd, &chunks4(base_level)[chunk]);
                 solve(simd, series, base_level + value.ln() - at.multiplier.ln(), shapes)
