@@ -98,10 +98,14 @@ pub struct CampaignState {
     pub stats_version: u64,
     /// Milliseconds since the counts were read, if other processes also write; otherwise 0.
     pub stats_age_ms: u64,
-    /// Reported successes divided by the number that the curves predict for the same rounds; absent
-    /// before the first report.
+    /// Reported completions divided by the number that the curves predict for the same rounds;
+    /// absent before the first report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completions_over_expected: Option<f64>,
+    /// Variance of a task's completions in a round divided by their mean; absent if tasks complete at
+    /// most once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dispersion: Option<f64>,
     /// Time of creation, in RFC 3339.
     pub created_at: String,
     /// Effect of the guards on the next split; absent without guards.
@@ -137,13 +141,14 @@ pub struct TaskState {
     pub task: String,
     /// Number of reported outcomes.
     pub told: u64,
-    /// Number of successes among them.
+    /// Number of completions among them.
     pub completions: u64,
-    /// Number of successes that the curves predict for the reported outcomes.
+    /// Number of completions that the curves predict for the reported outcomes, at the spends that
+    /// were reported.
     pub expected_completions: f64,
     /// Sum of their rewards.
     pub reward_sum: f64,
-    /// Mean reward of a success; absent before the first.
+    /// Mean reward of a completion; absent before the first.
     pub mean: Option<f64>,
     /// Weight of the task in the next split, in the unit of rewards: an optimistic value or a
     /// random draw. Absent if the learner chooses its splits itself.
@@ -152,6 +157,13 @@ pub struct TaskState {
     pub spend: f64,
     /// Probability of success at this spend.
     pub success: f64,
+    /// Sum of the reported spends; absent if none was reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<f64>,
+    /// Reported spends divided by the allocated spends of the same outcomes; absent if none was
+    /// reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivered: Option<f64>,
 }
 
 /// A campaign in a list.
@@ -236,17 +248,30 @@ pub struct Feedback {
     pub results: Vec<TaskResult>,
 }
 
-/// Outcome of a task.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+/// Outcome of a task, with either `completed` or `completions`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskResult {
     /// Its name.
     pub task: String,
-    /// Whether it succeeded.
-    pub completed: bool,
-    /// Reward of a success, between 0 and `reward_max`; required for a success.
+    /// Whether it completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed: Option<bool>,
+    /// Number of completions; more than one only if the problem has volumes.
+    #[serde(
+        default,
+        deserialize_with = "crate::int64::maybe",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schema(maximum = 1_000_000_000)]
+    pub completions: Option<u64>,
+    /// Sum of the rewards of the completions, each between 0 and `reward_max`; required if there is
+    /// a completion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reward: Option<f64>,
+    /// The amount that was really spent, if it is known. Expected completions are computed from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spend: Option<f64>,
 }
 
 /// Result of a report.
@@ -277,11 +302,23 @@ pub struct BulkLine {
 pub struct Correction {
     /// The task.
     pub task: String,
-    /// Whether it succeeded.
-    pub completed: bool,
-    /// Reward of the success.
+    /// Whether it completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed: Option<bool>,
+    /// Number of completions, in place of `completed`.
+    #[serde(
+        default,
+        deserialize_with = "crate::int64::maybe",
+        skip_serializing_if = "Option::is_none"
+    )]
+    #[schema(maximum = 1_000_000_000)]
+    pub completions: Option<u64>,
+    /// Sum of the rewards of the completions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reward: Option<f64>,
+    /// The amount that was really spent. A correction without it removes an earlier one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spend: Option<f64>,
     /// Reason for the correction.
     #[schema(min_length = 1, max_length = 1000, example = "typing error")]
     pub why: String,
@@ -338,18 +375,25 @@ pub enum RoundStatus {
 }
 
 /// A task in a round.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
 pub struct RoundTask {
     /// Its name.
     pub task: String,
     /// Its spend.
     pub spend: f64,
-    /// Whether it succeeded; absent before the report. Corrections are included.
+    /// Whether it completed; absent before the report, and if the problem has volumes. Corrections
+    /// are included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed: Option<bool>,
-    /// Reward of a success.
+    /// Number of completions, if the problem has volumes; absent before the report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completions: Option<u64>,
+    /// Sum of the rewards of the completions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reward: Option<f64>,
+    /// The amount that was really spent, if it was reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spent: Option<f64>,
 }
 
 /// Events in order.

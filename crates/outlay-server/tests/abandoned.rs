@@ -99,7 +99,12 @@ async fn rounds_and_reports_are_kept_all_the_same() {
     };
     until((1, 1, 0), state).await;
     let results = ["tv", "web"]
-        .map(|task| TaskResult { task: task.to_owned(), completed: true, reward: Some(0.5) })
+        .map(|task| TaskResult {
+            task: task.to_owned(),
+            completed: Some(true),
+            reward: Some(0.5),
+            ..TaskResult::default()
+        })
         .to_vec();
     go_away(service.tell("c", 1, Feedback { results }, ""));
     let_go.send(()).unwrap();

@@ -26,8 +26,12 @@ fn campaign(learner: &str) -> NewCampaign {
 }
 
 fn results(reward: f64) -> Feedback {
-    let result =
-        |task: &str| TaskResult { task: task.to_owned(), completed: true, reward: Some(reward) };
+    let result = |task: &str| TaskResult {
+        task: task.to_owned(),
+        completed: Some(true),
+        reward: Some(reward),
+        ..TaskResult::default()
+    };
     Feedback { results: vec![result("tv"), result("web")] }
 }
 
@@ -78,8 +82,10 @@ async fn reports_are_taken_while_a_learner_learns_again() {
     }
     let correction = Correction {
         task: "tv".to_owned(),
-        completed: true,
+        completed: Some(true),
+        completions: None,
         reward: Some(0.25),
+        spend: None,
         why: "measured again".to_owned(),
     };
     service.correct("c", 1, correction, "").await.unwrap();

@@ -230,8 +230,12 @@ async fn what_cannot_be_an_outcome_is_refused_with_its_place() {
         .await
         .unwrap()
         .rounds[0];
-    let success =
-        |reward: Option<f64>| TaskResult { task: "tv".to_owned(), completed: true, reward };
+    let success = |reward: Option<f64>| TaskResult {
+        task: "tv".to_owned(),
+        completed: Some(true),
+        reward,
+        ..TaskResult::default()
+    };
     let cases = [
         (vec![success(None)], ErrorCode::BadFeedback, "/results/0/reward"),
         (vec![success(Some(2.1))], ErrorCode::BadFeedback, "/results/0/reward"),
@@ -385,8 +389,10 @@ async fn a_correction_counts_as_if_it_had_been_told_so() {
         wrong.tell(1, vec![failed("tv"), done("web", 2.0)]).await.unwrap();
         let correction = |task: &str, completed, reward| Correction {
             task: task.to_owned(),
-            completed,
+            completed: Some(completed),
+            completions: None,
             reward,
+            spend: None,
             why: "typo".to_owned(),
         };
         let corrected =
@@ -785,8 +791,13 @@ async fn compaction_changes_no_decision() {
                 assert_eq!(spends(&one), spends(&other), "{} at {turn}", entry.name);
                 let task = one.tasks[turn as usize % one.tasks.len()].task.clone();
                 let reward = 0.1 * (turn % 7) as f64;
-                let result = TaskResult { task, completed: turn % 3 > 0, reward: None };
-                let reward = result.completed.then_some(reward);
+                let result = TaskResult {
+                    task,
+                    completed: Some(turn % 3 > 0),
+                    reward: None,
+                    ..TaskResult::default()
+                };
+                let reward = result.completed.filter(|completed| *completed).map(|_| reward);
                 let result = TaskResult { reward, ..result };
                 plain.tell(one.rounds[0], vec![result.clone()]).await.unwrap();
                 compacted.tell(other.rounds[0], vec![result]).await.unwrap();
@@ -812,7 +823,7 @@ async fn what_is_late_is_not_taken_by_a_new_campaign_of_the_same_id() {
     let world = World::with("kl-ucb-plus").await;
     let asked = world.ask().await;
     let task = asked.tasks[0].task.clone();
-    let result = TaskResult { task, completed: false, reward: None };
+    let result = TaskResult { task, completed: Some(false), reward: None, ..TaskResult::default() };
     world.service.delete("c", 1, true, "").await.unwrap();
     let late = world.tell(asked.rounds[0], vec![result.clone()]).await.unwrap_err();
     assert_eq!(late.code, ErrorCode::NoCampaign);

@@ -55,8 +55,12 @@ async fn what_is_committed_during_a_reading_counts_once() {
     for number in 1..=5 {
         let round = service.ask("c", Ask::default(), None, "").await.unwrap().rounds[0];
         let teller = Arc::clone(&service);
-        let results =
-            vec![TaskResult { task: "tv".to_owned(), completed: true, reward: Some(1.0) }];
+        let results = vec![TaskResult {
+            task: "tv".to_owned(),
+            completed: Some(true),
+            reward: Some(1.0),
+            ..TaskResult::default()
+        }];
         let told =
             tokio::spawn(async move { teller.tell("c", round, Feedback { results }, "").await });
         while commits.load(Ordering::SeqCst) < number {
@@ -136,8 +140,9 @@ async fn replicas_that_take_turns_decide_as_one() {
                 .unwrap();
             let result = |task: usize| TaskResult {
                 task: names[task].to_owned(),
-                completed: reward(task).is_some(),
+                completed: Some(reward(task).is_some()),
                 reward: reward(task),
+                ..TaskResult::default()
             };
             // Told to the other one, now and then.
             let results = (0..3).map(result).collect();
@@ -167,7 +172,12 @@ async fn rounds_that_are_told_of_elsewhere_do_not_wait_here() {
     here.create("c", campaign(), "").await.unwrap();
     for number in 1..=100 {
         let round = here.ask("c", Ask::default(), None, "").await.unwrap().rounds[0];
-        let results = vec![TaskResult { task: "tv".to_owned(), completed: false, reward: None }];
+        let results = vec![TaskResult {
+            task: "tv".to_owned(),
+            completed: Some(false),
+            reward: None,
+            ..TaskResult::default()
+        }];
         there.tell("c", round, Feedback { results }, "").await.unwrap();
         // Five rounds a second.
         clock.set(number * 200);

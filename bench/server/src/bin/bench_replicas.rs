@@ -97,7 +97,8 @@ fn begin_campaign(store: &PostgresStore) -> Result<(), StoreError> {
 
 fn tell(round: u64) -> Tell {
     let outcome = |task: u32| Outcome {
-        completed: task.is_multiple_of(2),
+        completions: u64::from(task.is_multiple_of(2)),
+        delivery: None,
         reward: u64::from(task.is_multiple_of(2)) * (round % 1000),
     };
     let items = (0..TASKS)

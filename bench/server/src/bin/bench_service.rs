@@ -498,7 +498,8 @@ fn row(what: &str, connections: usize, turn: usize, rate: &Rate) -> Value {
 /// A store with so many outcomes, four a round.
 fn fill(store: &dyn Store, rounds: std::ops::Range<u64>) -> Result<(), Failure> {
     let outcome = |round: u64, task: u32| Outcome {
-        completed: !(round + u64::from(task)).is_multiple_of(3),
+        completions: u64::from(!(round + u64::from(task)).is_multiple_of(3)),
+        delivery: None,
         reward: 0,
     };
     let tell = |round: u64| {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Value, json};
 
-use super::clients::{Promises, TASKS, outcome};
+use super::clients::{BUDGET, Outcome, Promises, TASKS, outcome};
 use super::http::Connection;
 
 /// What can be wrong.
@@ -91,7 +91,7 @@ fn asked(rounds: &BTreeMap<u64, Value>, promises: &Promises, faults: &mut Vec<Fa
 fn told(rounds: &BTreeMap<u64, Value>, promises: &Promises, faults: &mut Vec<Fault>) {
     let known = |round: u64, task: usize| rounds.get(&round).map(|kept| &kept["tasks"][task]);
     for &(round, task) in &promises.kept {
-        if known(round, task).is_none_or(|kept| kept["completed"].is_null()) {
+        if known(round, task).is_none_or(|kept| kept["completions"].is_null()) {
             faults.push((
                 Kind::Lost,
                 format!("round {round}, {}: acknowledged and lost", TASKS[task]),
@@ -101,15 +101,11 @@ fn told(rounds: &BTreeMap<u64, Value>, promises: &Promises, faults: &mut Vec<Fau
     for (&round, kept) in rounds {
         for (task, name) in TASKS.iter().enumerate() {
             let kept = &kept["tasks"][task];
-            if kept["completed"].is_null() {
-                continue;
-            }
+            let Some(found) = found(kept) else { continue };
             let expected = outcome(round, task);
             if !promises.sent.contains(&(round, task)) {
                 faults.push((Kind::Invented, format!("round {round}, {name}: never told")));
-            } else if (kept["completed"].as_bool(), kept["reward"].as_f64())
-                != (Some(expected.is_some()), expected)
-            {
+            } else if found != expected {
                 faults.push((
                     Kind::Invented,
                     format!("round {round}, {name}: {kept} instead of {expected:?}"),
@@ -117,6 +113,15 @@ fn told(rounds: &BTreeMap<u64, Value>, promises: &Promises, faults: &mut Vec<Fau
             }
         }
     }
+}
+
+/// The outcome of a task in a listed round, if it was reported.
+fn found(kept: &Value) -> Option<Outcome> {
+    let completions = kept["completions"].as_u64()?;
+    let units = |number: f64| (number * 1e9).round() as u64;
+    let reward = units(kept["reward"].as_f64().unwrap_or(0.0));
+    let spent = kept["spent"].as_f64().map(|spent| units(spent / BUDGET));
+    Some(Outcome { completions, reward, spent })
 }
 
 /// The counts are those of the outcomes that are listed.
@@ -132,15 +137,12 @@ fn counted(
         .body;
     let mut version = 0;
     for (task, name) in TASKS.iter().enumerate() {
-        let told = rounds
-            .values()
-            .map(|round| &round["tasks"][task])
-            .filter(|kept| !kept["completed"].is_null());
-        let (mut number, mut completions, mut sum) = (0, 0, 0);
-        for kept in told {
+        let (mut number, mut completions, mut sum, mut spent) = (0, 0, 0, None);
+        for outcome in rounds.values().filter_map(|round| found(&round["tasks"][task])) {
             number += 1;
-            completions += u64::from(kept["completed"] == true);
-            sum += (kept["reward"].as_f64().unwrap_or(0.0) * 1e9).round() as u64;
+            completions += outcome.completions;
+            sum += outcome.reward;
+            spent = outcome.spent.map(|more| spent.unwrap_or(0) + more).or(spent);
         }
         version += number;
         let kept = &state["tasks"][task];
@@ -148,12 +150,15 @@ fn counted(
             kept["told"].as_u64(),
             kept["completions"].as_u64(),
             kept["reward_sum"].as_f64().map(|sum| (sum * 1e9).round() as u64),
+            kept["spent"].as_f64().map(|spent| (spent / BUDGET * 1e9).round() as u64),
         );
-        if kept != (Some(number), Some(completions), Some(sum)) {
-            let there = (number, completions, sum);
+        if kept != (Some(number), Some(completions), Some(sum), spent) {
+            let there = (number, completions, sum, spent);
             faults.push((
                 Kind::Double,
-                format!("{name}: counts {kept:?}, but told, completed and brought are {there:?}"),
+                format!(
+                    "{name}: counts {kept:?}, but told, completed, brought and spent are {there:?}"
+                ),
             ));
         }
     }

@@ -11,6 +11,10 @@ use super::http::{Answer, Connection};
 
 pub const TASKS: [&str; 4] = ["search", "social", "video", "mail"];
 
+/// The task that completes several times in a round and reports what it spent.
+const COUNTED: usize = 2;
+pub const BUDGET: f64 = 100.0;
+
 /// What was sent, and what was promised.
 #[derive(Debug, Default)]
 pub struct Promises {
@@ -34,22 +38,48 @@ pub enum Trust {
 }
 
 pub fn problem() -> Value {
-    let task = |(place, name): (usize, &&str)| json!({ "name": name, "curve": { "family": "power", "exponent": 0.5, "scale": 100.0 + 50.0 * place as f64 } });
-    json!({ "budget": 100.0, "task": TASKS.iter().enumerate().map(task).collect::<Vec<_>>() })
+    let task = |(place, name): (usize, &&str)| {
+        let scale = 100.0 + 50.0 * place as f64;
+        let volume = if place == COUNTED { 30.0 } else { 1.0 };
+        let curve = json!({ "family": "power", "exponent": 0.5, "scale": scale });
+        json!({ "name": name, "volume": volume, "curve": curve })
+    };
+    json!({ "budget": BUDGET, "task": TASKS.iter().enumerate().map(task).collect::<Vec<_>>() })
 }
 
 /// What came back of a task in a round: always the same, whoever tells it.
-pub fn outcome(round: u64, task: usize) -> Option<f64> {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outcome {
+    pub completions: u64,
+    /// Sum of rewards, in billionths.
+    pub reward: u64,
+    /// The actual spend, in billionths of the budget.
+    pub spent: Option<u64>,
+}
+
+pub fn outcome(round: u64, task: usize) -> Outcome {
     let mixed =
         (round.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20).wrapping_add(task as u64 * 7919) % 1000;
-    (mixed >= 400).then(|| mixed as f64 / 1000.0)
+    let most = if task == COUNTED { 1 + mixed % 25 } else { 1 };
+    let completions = if mixed >= 400 { most } else { 0 };
+    let spent = (task == COUNTED).then_some(mixed * 500_000);
+    Outcome { completions, reward: completions * mixed * 1_000_000, spent }
 }
 
 fn result(round: u64, task: usize) -> Value {
-    match outcome(round, task) {
-        Some(reward) => json!({ "task": TASKS[task], "completed": true, "reward": reward }),
-        None => json!({ "task": TASKS[task], "completed": false }),
+    let Outcome { completions, reward, spent } = outcome(round, task);
+    let mut result = if task == COUNTED {
+        json!({ "task": TASKS[task], "completions": completions })
+    } else {
+        json!({ "task": TASKS[task], "completed": completions > 0 })
+    };
+    if completions > 0 {
+        result["reward"] = json!(reward as f64 / 1e9);
     }
+    if let Some(spent) = spent {
+        result["spend"] = json!(spent as f64 / 1e9 * BUDGET);
+    }
+    result
 }
 
 /// What a client talks into.

@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use super::ArchiveError;
-use super::line::{AskLine, CheckpointLine, Contents, FORM, Line};
-use crate::store::{CampaignRow, Event, EventKind, Store};
+use super::line::{AskLine, CheckpointLine, Contents, CorrectionLine, FORM, Line};
+use crate::store::{CampaignRow, Correction, Event, EventKind, Store};
 
 /// Page size for campaigns and events, so that memory use is bounded.
 const PAGE: usize = 500;
@@ -113,30 +113,20 @@ impl Writing<'_> {
             }
             EventKind::Told { round, items, is_late } => {
                 self.contents.items += items.len() as u64;
-                let item = |(task, outcome, expected): (u32, crate::store::Outcome, u64)| {
-                    (task, outcome.completed, outcome.reward, expected)
-                };
                 Line::Tell {
                     campaign,
                     round,
                     at,
                     by,
                     late: is_late,
-                    items: items.into_iter().map(item).collect(),
+                    items: items.into_iter().map(Into::into).collect(),
                 }
             }
-            EventKind::Corrected { round, task, to, why, .. } => {
+            EventKind::Corrected { round, task, to, expected, why, .. } => {
                 self.contents.corrections += 1;
-                Line::Correction {
-                    campaign,
-                    round,
-                    task,
-                    at,
-                    by,
-                    completed: to.completed,
-                    reward: to.reward,
-                    why,
-                }
+                let token = by;
+                let correction = Correction { campaign, round, task, to, expected, why, at, token };
+                Line::Correction(CorrectionLine::new(correction))
             }
         }
     }

@@ -150,14 +150,14 @@ impl Reading<'_> {
             }
             Line::Checkpoint(checkpoint) => {
                 let tasks = self.tasks.get(checkpoint.campaign()).copied();
-                if tasks.is_some_and(|tasks| tasks as usize != checkpoint.tasks()) {
+                if tasks.is_some_and(|tasks| !checkpoint.has_tasks(tasks)) {
                     return Err(wrong(place, "it does not have one count for each task"));
                 }
                 checkpoint.count(found);
             }
             Line::Ask(ask) => found.rounds += ask.count(),
             Line::Tell { items, .. } => found.items += items.len() as u64,
-            Line::Correction { .. } => found.corrections += 1,
+            Line::Correction(_) => found.corrections += 1,
             Line::Status { campaign, .. } if *campaign != self.campaign => {
                 return Err(wrong(place, "it belongs to another campaign"));
             }
@@ -208,6 +208,7 @@ fn reason(refusal: &Refusal) -> &'static str {
         Refusal::BeyondHorizon { .. } => "its rounds are beyond the horizon",
         Refusal::KeyUsed { .. } | Refusal::RoundsTaken => "its rounds were issued before",
         Refusal::Conflict { .. } => "a different outcome was reported before",
+        Refusal::TooLarge { .. } => "the counts of its task become too large",
         Refusal::NothingToCorrect => "there is no outcome to correct",
         Refusal::Token => "a token with this id already exists",
     }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::store::{
-    Ask, CampaignStatus, Checkpoint, Command, Correction, Item, Millis, NewCampaign, Outcome,
-    RestoredCheckpoint, Split, SplitRow, StatusChange, TaskCount, Tell, TokenRow,
+    Ask, CampaignStatus, Checkpoint, Command, Correction, Delivery, Item, Millis, NewCampaign,
+    Outcome, RestoredCheckpoint, Split, SplitRow, StatusChange, TaskCount, Tell, TokenRow,
 };
 
 /// Format version of the exports that this program writes. It also reads earlier ones: the first
-/// has no uses of tokens, the second no checkpoints.
-pub(super) const FORM: u32 = 3;
+/// has no uses of tokens, the second no checkpoints, the third at most one completion and no spends.
+pub(super) const FORM: u32 = 4;
 
 /// Contents of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -57,27 +57,124 @@ pub(super) enum Line {
         status: CampaignStatus,
     },
     Ask(AskLine),
-    /// Items are task, whether it succeeded, reward and probability of success, both in billionths.
     Tell {
         campaign: String,
         round: u64,
         at: Millis,
         by: String,
         late: bool,
-        items: Vec<(u32, bool, u64, u64)>,
+        items: Vec<ItemLine>,
     },
-    Correction {
-        campaign: String,
-        round: u64,
-        task: u32,
-        at: Millis,
-        by: String,
-        completed: bool,
-        reward: u64,
-        why: String,
-    },
+    Correction(CorrectionLine),
     /// The last line; a file without it is truncated.
     End(Contents),
+}
+
+/// The outcome of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum ItemLine {
+    /// The task, whether it completed, its reward and the predicted completions, both in
+    /// billionths.
+    Single(u32, bool, u64, u64),
+    /// The task, its completions, the sum of their rewards, the predicted completions, and the
+    /// actual and the allocated spend if they are known.
+    Counted(u32, u64, u64, u64, Option<(u64, u64)>),
+}
+
+impl From<(u32, Outcome, u64)> for ItemLine {
+    fn from((task, outcome, expected): (u32, Outcome, u64)) -> Self {
+        let Outcome { completions, reward, delivery } = outcome;
+        match delivery {
+            None if completions <= 1 => Self::Single(task, completions == 1, reward, expected),
+            delivery => {
+                let spends = delivery.map(|Delivery { spent, allocated }| (spent, allocated));
+                Self::Counted(task, completions, reward, expected, spends)
+            }
+        }
+    }
+}
+
+impl ItemLine {
+    fn task(&self) -> u32 {
+        match *self {
+            Self::Single(task, ..) | Self::Counted(task, ..) => task,
+        }
+    }
+
+    fn item(self) -> Item {
+        let (task, completions, reward, expected, spends) = match self {
+            Self::Single(task, completed, reward, expected) => {
+                (task, u64::from(completed), reward, expected, None)
+            }
+            Self::Counted(task, completions, reward, expected, spends) => {
+                (task, completions, reward, expected, spends)
+            }
+        };
+        Item { task, outcome: outcome(completions, reward, spends), expected }
+    }
+}
+
+fn outcome(completions: u64, reward: u64, spends: Option<(u64, u64)>) -> Outcome {
+    let delivery = spends.map(|(spent, allocated)| Delivery { spent, allocated });
+    Outcome { completions, reward, delivery }
+}
+
+/// The corrected outcome of a task in a round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CorrectionLine {
+    campaign: String,
+    round: u64,
+    task: u32,
+    at: Millis,
+    by: String,
+    completed: bool,
+    /// If there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    completions: Option<u64>,
+    reward: u64,
+    /// The actual and the allocated spend.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    spends: Option<(u64, u64)>,
+    /// Predicted completions, if they are not those of the report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expected: Option<u64>,
+    why: String,
+}
+
+impl CorrectionLine {
+    pub(super) fn new(correction: Correction) -> Self {
+        let Correction { campaign, round, task, to, expected, why, at, token: by } = correction;
+        let Outcome { completions, reward, delivery } = to;
+        Self {
+            campaign,
+            round,
+            task,
+            at,
+            by,
+            completed: completions > 0,
+            completions: (completions > 1).then_some(completions),
+            reward,
+            spends: delivery.map(|Delivery { spent, allocated }| (spent, allocated)),
+            expected,
+            why,
+        }
+    }
+
+    fn command(self) -> Command {
+        let completions = self.completions.unwrap_or(u64::from(self.completed));
+        Command::Correct(Correction {
+            campaign: self.campaign,
+            round: self.round,
+            task: self.task,
+            to: outcome(completions, self.reward, self.spends),
+            expected: self.expected,
+            why: self.why,
+            at: self.at,
+            token: self.by,
+        })
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -107,8 +204,11 @@ pub(super) struct CheckpointLine {
     version: u64,
     late: u64,
     at: Millis,
-    /// Outcomes, successes, sum of rewards and expected successes of each task.
+    /// Outcomes, completions, sum of rewards and predicted completions of each task.
     tasks: Vec<(u64, u64, u64, u64)>,
+    /// Actual and allocated spend of each task; empty if no spends were reported.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    spends: Vec<(u64, u64)>,
 }
 
 impl CheckpointLine {
@@ -116,8 +216,11 @@ impl CheckpointLine {
         let Checkpoint { end, rounds, version, late, tasks, at } = checkpoint;
         let numbers =
             |count: TaskCount| (count.told, count.completions, count.reward_sum, count.expected);
+        let spends = tasks.iter().map(|count| (count.spent, count.allocated));
+        let has_spends = spends.clone().any(|spends| spends != (0, 0));
+        let spends = spends.filter(|_| has_spends).collect();
         let tasks = tasks.into_iter().map(numbers).collect();
-        Self { campaign: campaign.to_owned(), end, rounds, version, late, at, tasks }
+        Self { campaign: campaign.to_owned(), end, rounds, version, late, at, tasks, spends }
     }
 
     /// Adds the contents of a line.
@@ -132,19 +235,24 @@ impl CheckpointLine {
         &self.campaign
     }
 
-    pub(super) fn tasks(&self) -> usize {
-        self.tasks.len()
+    /// Whether there is one count for each task of the campaign.
+    pub(super) fn has_tasks(&self, tasks: u32) -> bool {
+        let tasks = tasks as usize;
+        self.tasks.len() == tasks && (self.spends.is_empty() || self.spends.len() == tasks)
     }
 
     fn command(self) -> Command {
-        let Self { campaign, end, rounds, version, late, at, tasks } = self;
-        let count = |(told, completions, reward_sum, expected)| TaskCount {
+        let Self { campaign, end, rounds, version, late, at, tasks, spends } = self;
+        let spends = spends.into_iter().chain(std::iter::repeat((0, 0)));
+        let count = |((told, completions, reward_sum, expected), (spent, allocated))| TaskCount {
             told,
             completions,
             reward_sum,
             expected,
+            spent,
+            allocated,
         };
-        let tasks = tasks.into_iter().map(count).collect();
+        let tasks = tasks.into_iter().zip(spends).map(count).collect();
         let checkpoint = Checkpoint { end, rounds, version, late, tasks, at };
         Command::Restore(RestoredCheckpoint { campaign, checkpoint })
     }
@@ -283,9 +391,9 @@ impl Line {
     pub(super) fn highest_task(&self) -> Option<(&str, u32)> {
         match self {
             Self::Tell { campaign, items, .. } => {
-                Some((campaign, items.iter().map(|(task, ..)| *task).max()?))
+                Some((campaign, items.iter().map(ItemLine::task).max()?))
             }
-            Self::Correction { campaign, task, .. } => Some((campaign, *task)),
+            Self::Correction(line) => Some((&line.campaign, line.task)),
             _ => None,
         }
     }
@@ -339,18 +447,10 @@ impl Line {
                 })
             }
             Self::Tell { campaign, round, at, by, late, items } => {
-                let item = |(task, completed, reward, expected)| Item {
-                    task,
-                    outcome: Outcome { completed, reward },
-                    expected,
-                };
-                let items = items.into_iter().map(item).collect();
+                let items = items.into_iter().map(ItemLine::item).collect();
                 Command::Tell(Tell { campaign, round, items, is_late: late, at, token: by })
             }
-            Self::Correction { campaign, round, task, at, by, completed, reward, why } => {
-                let to = Outcome { completed, reward };
-                Command::Correct(Correction { campaign, round, task, to, why, at, token: by })
-            }
+            Self::Correction(line) => line.command(),
         })
     }
 }

@@ -6,6 +6,7 @@ import { badge, trouble } from "./campaigns.js";
 import { Campaign, follow, LISTENING_PERIOD, PERIOD, repeat } from "./follow.js";
 import { palette } from "./colours.js";
 import { curvesView } from "./curves.js";
+import { deliveryView } from "./delivery.js";
 import { eventsView } from "./events.js";
 import { exportView } from "./export.js";
 import { guardsLine } from "./guards.js";
@@ -67,6 +68,7 @@ export function showCampaign(main, id) {
       splitView(colours),
       historyView(colours, campaign, again),
       qualityView(colours),
+      deliveryView(colours),
       curvesView(colours, campaign),
       roundsView(),
       eventsView(),
@@ -163,7 +165,7 @@ function drawFacts(list, campaign) {
     ["Late outcomes", count(state.late), "after expiry; counted"],
     ["Reward per round", gain === null ? "–" : amount(gain.mean),
       gain === null ? "nothing reported yet" : gain.isComplete ? "mean of complete rounds" : "as far as reported"],
-    ["Successes", state.completions_over_expected === undefined ? "–" : `${state.completions_over_expected.toFixed(2)} ×`, "of the expected number"],
+    ["Completions", state.completions_over_expected === undefined ? "–" : `${state.completions_over_expected.toFixed(2)} ×`, "of the expected number"],
     ["Budget", amount(state.budget), "per round"],
     ["Learner", state.learner, `created ${time(state.created_at)}`],
   ];

@@ -1,7 +1,7 @@
 // The latest events, newest first.
 
 import { h, section, write } from "./dom.js";
-import { amount, count, listed, plural, quoted, time } from "./words.js";
+import { amount, completions, count, listed, plural, quoted, time } from "./words.js";
 
 const SHOWN = 12;
 
@@ -52,11 +52,19 @@ function largest(budget, tasks) {
 }
 
 function told({ round, results, late }) {
-  const [wins, failures] = [results.filter((result) => result.completed), results.filter((result) => !result.completed)];
+  const [wins, failures] = [results.filter((result) => completions(result) > 0), results.filter((result) => completions(result) === 0)];
   const parts = [];
-  if (wins.length > 0) parts.push(listed(wins.map((win) => `“${win.task}” brought ${amount(win.reward)}`)));
+  if (wins.length > 0) parts.push(listed(wins.map((win) => `“${win.task}” ${times(win)}brought ${amount(win.reward)}`)));
   if (failures.length > 0) parts.push(failures.length <= 3 ? `${quoted(failures.map((one) => one.task))} failed` : `${plural(failures.length, "task")} failed`);
   return `Round ${count(round)}${late ? ", late" : ""}: ${parts.join("; ")}.`;
 }
 
-const outcome = (result) => (result.completed ? `a success of ${amount(result.reward)}` : "a failure");
+/** How often a task completed, if that needs saying. */
+const times = (result) => (completions(result) > 1 ? `completed ${count(completions(result))} times and ` : "");
+
+function outcome(result) {
+  const number = completions(result);
+  const spend = result.spend === undefined ? "" : ` at a spend of ${amount(result.spend)}`;
+  if (number === 0) return `a failure${spend}`;
+  return `${number === 1 ? `a success of ${amount(result.reward)}` : `${count(number)} completions with ${amount(result.reward)}`}${spend}`;
+}

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { announce, h, section, write } from "./dom.js";
-import { count } from "./words.js";
+import { completions, count } from "./words.js";
 
 const CELLS = 20_000;
 
@@ -14,7 +14,7 @@ export function exportView(id, campaign) {
     h("p", { class: "muted" }, "Files are created in the browser. For very long campaigns use ", h("code", {}, "outlay export"), " on the server."),
     h("div", { class: "buttons left" },
       button("Tasks as CSV", `${id}-tasks.csv`, "text/csv", async () => [taskRows(campaign.state)]),
-      button("Rounds as CSV", `${id}-rounds.csv`, "text/csv", (signal) => pages("rounds", roundRows, signal, ["round,status,asked_at,task,spend,completed,reward\n"])),
+      button("Rounds as CSV", `${id}-rounds.csv`, "text/csv", (signal) => pages("rounds", roundRows, signal, ["round,status,asked_at,task,spend,completions,reward,spent\n"])),
       button("Rounds as NDJSON", `${id}-rounds.ndjson`, "application/x-ndjson", (signal) => pages("rounds", lines, signal)),
       button("Events as NDJSON", `${id}-events.ndjson`, "application/x-ndjson", (signal) => pages("events", lines, signal)),
       stop),
@@ -69,9 +69,9 @@ export function cell(value) {
 const line = (cells) => `${cells.map(cell).join(",")}\n`;
 
 function taskRows(state) {
-  const keys = ["task", "spend", "success", "told", "completions", "expected_completions", "reward_sum", "mean", "index"];
+  const keys = ["task", "spend", "success", "told", "completions", "expected_completions", "reward_sum", "mean", "index", "spent", "delivered"];
   return line(keys) + state.tasks.map((task) => line(keys.map((key) => task[key]))).join("");
 }
 
 const roundRows = (rounds) => rounds.flatMap((round) => round.tasks.map((task) =>
-  line([round.round, round.status, round.asked_at, task.task, task.spend, task.completed, task.reward]))).join("");
+  line([round.round, round.status, round.asked_at, task.task, task.spend, completions(task), task.reward, task.spent]))).join("");

@@ -2,6 +2,7 @@
 
 import { ApiError, campaignPath, get, getIfChanged, listen } from "./api.js";
 import { announce, write } from "./dom.js";
+import { completions } from "./words.js";
 
 export const PERIOD = 2000;
 const LONGEST = 30_000;
@@ -284,8 +285,9 @@ export class Campaign {
     if (isLate) this.late.add(number);
     for (const result of results) {
       const task = round.tasks.find((task) => task.task === result.task);
-      if (task !== undefined) Object.assign(task, { completed: result.completed, reward: result.reward });
+      if (task === undefined) continue;
+      Object.assign(task, { completed: result.completed, completions: result.completions, reward: result.reward, spent: result.spend });
     }
-    if (round.tasks.every((task) => task.completed !== undefined)) round.status = "complete";
+    if (round.tasks.every((task) => completions(task) !== undefined)) round.status = "complete";
   }
 }

@@ -4,7 +4,7 @@ import { beside, chart, counted, upright } from "./chart.js";
 import { themed } from "./colours.js";
 import { h, row, section, table, write } from "./dom.js";
 import { refresh } from "./refresh.js";
-import { amount, count, percent } from "./words.js";
+import { amount, completions, count, percent } from "./words.js";
 
 const WINDOWS = [50, 200, 1000];
 /** Rewards vary a lot, so the line is the mean of this many rounds; it starts when there are `FEWEST`. */
@@ -14,7 +14,7 @@ const TABLE_ROWS = 20;
 
 const gain = (round) => round.tasks.reduce((sum, task) => sum + (task.reward ?? 0), 0);
 const isComplete = (round) => round.status === "complete";
-const isReported = (round) => round.tasks.some((task) => task.completed !== undefined);
+const isReported = (round) => round.tasks.some((task) => completions(task) !== undefined);
 
 /**
  * The rounds that enter the mean: the complete ones or, if there are too few because some task is never reported, all rounds with

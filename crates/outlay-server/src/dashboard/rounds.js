@@ -3,16 +3,16 @@
 import { badge } from "./campaigns.js";
 import { h, row, section, table, write } from "./dom.js";
 import { refresh } from "./refresh.js";
-import { column, count, plural, time } from "./words.js";
+import { column, completions, count, plural, time } from "./words.js";
 
 const COLUMNS = [
   { name: "Round" },
   { name: "Status", kind: "word" },
   { name: "Issued", kind: "word" },
   { name: "Expires", kind: "word" },
-  { name: "Spend" },
+  { name: "Allocated" },
   { name: "Reported" },
-  { name: "Successes" },
+  { name: "Completions" },
   { name: "Reward" },
 ];
 const SHOWN = 15;
@@ -62,7 +62,7 @@ function sentences(all, chosen, { state, late }, kind) {
 const total = (round, key) => round.tasks.reduce((sum, task) => sum + (task[key] ?? 0), 0);
 
 function line(round, isLate, spend, reward) {
-  const told = round.tasks.filter((task) => task.completed !== undefined);
+  const told = round.tasks.filter((task) => completions(task) !== undefined);
   return row(COLUMNS, [
     count(round.round),
     isLate ? [badge(round.status), " ", h("span", { class: "badge late" }, "late")] : badge(round.status),
@@ -70,7 +70,7 @@ function line(round, isLate, spend, reward) {
     h("time", { datetime: round.expires_at }, time(round.expires_at)),
     spend(total(round, "spend")),
     `${count(told.length)} of ${count(round.tasks.length)}`,
-    count(told.filter((task) => task.completed).length),
+    count(told.reduce((sum, task) => sum + completions(task), 0)),
     reward(total(round, "reward")),
   ]);
 }

@@ -10,7 +10,7 @@ const COLUMNS = [
   { name: "Share" },
   { name: "Spend" },
   { name: "Success probability" },
-  { name: "Successes" },
+  { name: "Completions" },
   { name: "Value of a success", kind: "picture" },
   { name: "Mean" },
   { name: "Index" },

@@ -67,3 +67,6 @@ export function listed(names, most = 4) {
 
 /** Names in quotation marks, because they may contain commas. */
 export const quoted = (names) => listed(names.map((name) => `“${name}”`));
+
+/** How often a task completed in a round; undefined before it is reported. */
+export const completions = ({ completed, completions: number }) => number ?? (completed === undefined ? undefined : Number(completed));

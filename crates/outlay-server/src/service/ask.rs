@@ -7,7 +7,8 @@ use std::time::Instant;
 use outlay::AllocationError;
 use outlay::campaign::{CampaignError, RoundConditions, RoundPlanner};
 
-use super::campaign_cache::{CachedCampaign, State};
+use super::campaign_cache::CachedCampaign;
+use super::campaign_state::State;
 use super::preview::failed;
 use super::solvers::WhenAbandoned;
 use super::write_queue::Waiting;

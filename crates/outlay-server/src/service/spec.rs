@@ -45,9 +45,7 @@ impl CampaignSpec {
             )
             .at("/horizon"));
         }
-        let problem = read_problem(&request.problem, limits)?;
-        check_single(&problem)?;
-        Self::of(request, problem)
+        Self::of(request, read_problem(&request.problem, limits)?)
     }
 
     /// Reads a request from the store. Accepted requests are accepted again, whatever the limits
@@ -112,6 +110,12 @@ impl CampaignSpec {
         self.is_tiny
     }
 
+    /// Spends are stored in billionths of this amount.
+    pub(super) fn spend_unit(&self) -> f64 {
+        let budget = self.problem.budget();
+        if budget > 0.0 { budget } else { 1.0 }
+    }
+
     /// The index of the task with this name.
     pub(super) fn place(&self, name: &str) -> Option<u32> {
         self.places.get(name).copied()
@@ -170,24 +174,6 @@ pub(crate) fn read_problem(
 
 fn parse(document: &serde_json::Value) -> Result<Problem, ApiError> {
     Problem::from_value(document, &NoFiles).map_err(|errors| bad_problem(&errors))
-}
-
-/// A campaign stores at most one completion per task and round.
-fn check_single(problem: &Problem) -> Result<(), ApiError> {
-    if !problem.has_counts() {
-        return Ok(());
-    }
-    let place = problem.tasks().iter().position(|task| task.volume() != 1.0);
-    let pointer = match place {
-        Some(place) => format!("/problem/task/{place}/volume"),
-        None => "/problem/environment/completions".to_owned(),
-    };
-    let detail = format!(
-        "{pointer}: a campaign of the service takes at most one completion per task and round"
-    );
-    let hint = "remove `volume` and `environment.completions`, or run the campaign with \
-                `outlay new`, which takes counts";
-    Err(ApiError::new(ErrorCode::BadProblem, detail).at(pointer).hint(hint))
 }
 
 fn check_amounts(problem: &Problem) -> Result<(), ApiError> {

@@ -2,16 +2,12 @@
 
 use std::sync::Arc;
 
-use outlay::feedback::Reward;
-
 use super::ask::round_compacted;
 use super::campaign_cache::CachedCampaign;
-use super::{CampaignService, unexpected, views};
+use super::{CampaignService, outcomes, unexpected};
 use crate::api::{self, BulkLine, Corrected, Feedback, TaskResult, Told};
 use crate::error::{ApiError, ErrorCode};
-use crate::store::{
-    CampaignStatus, Command, Correction, Done, Item, Millis, Outcome, Refusal, SplitRow, Tell,
-};
+use crate::store::{CampaignStatus, Command, Correction, Done, Item, Millis, Refusal, Tell};
 
 /// Time for which a closed campaign accepts reports.
 const GRACE: Millis = 7 * 24 * 3600 * 1000;
@@ -96,27 +92,29 @@ impl CampaignService {
         token: &str,
     ) -> Result<Corrected, ApiError> {
         let cached = self.cached(id).await?;
-        let api::Correction { task, completed, reward, why } = correction;
+        let api::Correction { task, completed, completions, reward, spend, why } = correction;
         if why.trim().is_empty() || why.len() > MOST_REASON_BYTES {
             let detail = format!("why: expected a reason of 1 to {MOST_REASON_BYTES} bytes");
             return Err(ApiError::new(ErrorCode::BadFeedback, detail).at("/why"));
         }
         let row = self.split(&cached, round).await?;
-        let result = TaskResult { task, completed, reward };
-        let (task, to) = outcome(&cached, &row, round, &result)?;
+        let result = TaskResult { task, completed, completions, reward, spend };
+        let Item { task, outcome: to, expected } =
+            outcomes::item(&cached.spec, &row, round, &result)?;
         let correction = Correction {
             campaign: id.to_owned(),
             round,
             task,
             to,
+            expected: Some(expected),
             why,
             at: self.now(),
             token: token.to_owned(),
         };
         match self.apply(Command::Correct(correction), Some(&cached)).await? {
-            Ok(Done::Corrected { from }) => Ok(Corrected {
-                from: views::result(&cached.spec, task, from),
-                to: views::result(&cached.spec, task, to),
+            Ok(Done::Corrected { from, .. }) => Ok(Corrected {
+                from: outcomes::result(&cached.spec, task, from),
+                to: outcomes::result(&cached.spec, task, to),
             }),
             Ok(done) => {
                 Err(ApiError::new(ErrorCode::Internal, format!("the store answered {done:?}")))
@@ -130,6 +128,7 @@ impl CampaignService {
                     .hint("report it with PUT …/feedback"))
             }
             Err(Refusal::Compacted) => Err(round_compacted(id, round)),
+            Err(Refusal::TooLarge { task }) => Err(outcomes::too_large(&cached.spec, task)),
             Err(refusal) => Err(unexpected(&refusal)),
         }
     }
@@ -164,10 +163,9 @@ impl CampaignService {
             if position % CHECKED_AT_ONCE == CHECKED_AT_ONCE - 1 {
                 tokio::task::yield_now().await;
             }
-            let (task, outcome) = outcome(cached, &row, round, result)
+            let item = outcomes::item(&cached.spec, &row, round, result)
                 .map_err(|refused| refused.below(&format!("/results/{position}")))?;
-            let success = row.split.success.get(task as usize).copied().unwrap_or(0.0);
-            items.push(Item { task, outcome, expected: Reward::from_share(success).units() });
+            items.push(item);
         }
         check_once(cached, &items)?;
         Ok(Tell {
@@ -200,41 +198,6 @@ fn check_once(cached: &CachedCampaign, items: &[Item]) -> Result<(), ApiError> {
     }
 }
 
-/// The outcome of a task; errors have their position within the result.
-fn outcome(
-    cached: &CachedCampaign,
-    row: &SplitRow,
-    round: u64,
-    result: &TaskResult,
-) -> Result<(u32, Outcome), ApiError> {
-    let unknown =
-        || cached.spec.unknown_task(ErrorCode::BadFeedback, &result.task, "/task".to_owned());
-    let place = cached.spec.place(&result.task).ok_or_else(unknown)?;
-    let is_there = row.split.available.as_ref().is_none_or(|available| available[place as usize]);
-    if !is_there {
-        let detail = format!("task {} was not available in round {round}", result.task);
-        return Err(ApiError::new(ErrorCode::BadFeedback, detail).at("/task"));
-    }
-    let refused = |detail: String| Err(ApiError::new(ErrorCode::BadFeedback, detail).at("/reward"));
-    let most = cached.spec.problem.reward_max();
-    match (result.completed, result.reward) {
-        (true, Some(reward)) if reward >= 0.0 && reward <= most => {
-            let reward = Reward::from_share(reward / most).units();
-            Ok((place, Outcome { completed: true, reward }))
-        }
-        (true, Some(reward)) => {
-            refused(format!("the reward of a success is between 0 and {most}, not {reward}"))
-        }
-        (true, None) => refused("the reward of a success is missing".to_owned()),
-        (false, None) => Ok((place, Outcome { completed: false, reward: 0 })),
-        // A zero there carries no information.
-        (false, Some(0.0)) => Ok((place, Outcome { completed: false, reward: 0 })),
-        (false, Some(reward)) => refused(format!(
-            "a failure has no reward, but {reward} was reported; was it a success?"
-        )),
-    }
-}
-
 fn told(
     cached: &CachedCampaign,
     round: u64,
@@ -252,7 +215,7 @@ fn told(
         }
         Ok(done) => Err(ApiError::new(ErrorCode::Internal, format!("the store answered {done:?}"))),
         Err(Refusal::Conflict { task, stored }) => {
-            let stored = views::result(&cached.spec, task, stored);
+            let stored = outcomes::result(&cached.spec, task, stored);
             let detail = format!(
                 "a different outcome of task {} was already reported for this round",
                 stored.task
@@ -262,6 +225,7 @@ fn told(
             Err(ApiError { stored: serde_json::to_value(stored).ok().map(Box::new), ..refused })
         }
         Err(Refusal::Compacted) => Err(round_compacted(&cached.id, round)),
+        Err(Refusal::TooLarge { task }) => Err(outcomes::too_large(&cached.spec, task)),
         Err(refusal) => Err(unexpected(&refusal)),
     }
 }

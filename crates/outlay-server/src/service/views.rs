@@ -1,18 +1,22 @@
 //! Stored data as the API shows it.
 
+use outlay::Problem;
 use outlay::campaign::{CampaignError, GuardReport, RoundConditions, RoundPlanner};
 use outlay::feedback::Reward;
+use outlay::problem::CompletionLaw;
 
-use super::campaign_cache::{CachedCampaign, State};
+use super::campaign_cache::CachedCampaign;
+use super::campaign_state::State;
 use super::metrics::CampaignMetrics;
+use super::outcomes::result;
 use super::spec::CampaignSpec;
 use crate::api::{
     CampaignState, CampaignSummary, EventEntry, GuardsState, Happening, RoundState, RoundStatus,
-    RoundTask, Rounds, TaskResult, TaskSpend, TaskState,
+    RoundTask, Rounds, TaskSpend, TaskState,
 };
 use crate::clock::rfc3339;
 use crate::store::{
-    CampaignRow, CampaignStatus, Event, EventKind, Millis, Outcome, RoundRow, SplitRow, Standing,
+    CampaignRow, CampaignStatus, Event, EventKind, Millis, RoundRow, SplitRow, Standing,
 };
 
 fn shares(billionths: u64) -> f64 {
@@ -87,7 +91,7 @@ pub(super) fn campaign(
         planner.preview(tag.next_round, &RoundConditions::new(spec.problem.budget(), None))?;
     let (spend, success) = (next.spend.clone(), next.success.clone());
     let index = (!spec.learner.chooses_allocation()).then(|| planner.weights());
-    let most = spec.problem.reward_max();
+    let (most, unit) = (spec.problem.reward_max(), spec.spend_unit());
     let guards = planner.guard_report().map(|report| guards(report, most));
     let tasks = spec.problem.tasks().iter().zip(&standing.tasks).enumerate().map(
         |(place, (task, count))| TaskState {
@@ -101,6 +105,8 @@ pub(super) fn campaign(
             index: index.map(|index| index[place] * most),
             spend: spend[place],
             success: success[place],
+            spent: (count.allocated > 0 || count.spent > 0).then(|| shares(count.spent) * unit),
+            delivered: (count.allocated > 0).then(|| count.spent as f64 / count.allocated as f64),
         },
     );
     let (told, completions, expected) = totals(&standing.tasks);
@@ -119,9 +125,19 @@ pub(super) fn campaign(
         stats_age_ms: age,
         completions_over_expected: (told > 0 && expected > 0)
             .then(|| completions as f64 / shares(expected)),
+        dispersion: dispersion(&spec.problem),
         created_at: rfc3339(created_at),
         guards,
         tasks: tasks.collect(),
+    })
+}
+
+/// The variance of counts divided by their mean; a binomial count varies less than a Poisson count.
+fn dispersion(problem: &Problem) -> Option<f64> {
+    let law = problem.environment().completions;
+    problem.has_counts().then_some(match law {
+        Some(CompletionLaw::NegativeBinomial { dispersion }) => dispersion,
+        _ => 1.0,
     })
 }
 
@@ -192,12 +208,6 @@ fn spends(spec: &CampaignSpec, row: &SplitRow) -> Vec<TaskSpend> {
     there(spec, row).map(|(_, task, spend)| TaskSpend { task: task.to_owned(), spend }).collect()
 }
 
-/// The outcome of a task.
-pub(super) fn result(spec: &CampaignSpec, task: u32, outcome: Outcome) -> TaskResult {
-    let reward = outcome.completed.then(|| shares(outcome.reward) * spec.problem.reward_max());
-    TaskResult { task: spec.name(task).to_owned(), completed: outcome.completed, reward }
-}
-
 /// A round with its outcomes.
 pub(super) fn round(spec: &CampaignSpec, row: &RoundRow, now: Millis) -> RoundState {
     let tasks: Vec<RoundTask> = there(spec, &row.split)
@@ -207,12 +217,18 @@ pub(super) fn round(spec: &CampaignSpec, row: &RoundRow, now: Millis) -> RoundSt
                 .iter()
                 .find(|(told, _)| *told == place)
                 .map(|(_, outcome)| result(spec, place, *outcome));
-            let (completed, reward) =
-                told.map_or((None, None), |told| (Some(told.completed), told.reward));
-            RoundTask { task: task.to_owned(), spend, completed, reward }
+            let empty = RoundTask { task: task.to_owned(), spend, ..RoundTask::default() };
+            told.map_or(empty.clone(), |told| RoundTask {
+                completed: told.completed,
+                completions: told.completions,
+                reward: told.reward,
+                spent: told.spend,
+                ..empty
+            })
         })
         .collect();
-    let status = if tasks.iter().all(|task| task.completed.is_some()) {
+    let is_told = |task: &RoundTask| task.completed.is_some() || task.completions.is_some();
+    let status = if tasks.iter().all(is_told) {
         RoundStatus::Complete
     } else if now >= row.split.expires_at {
         RoundStatus::Expired
@@ -247,7 +263,7 @@ pub(super) fn event(spec: &CampaignSpec, event: Event) -> EventEntry {
                 items.into_iter().map(|(task, outcome, _)| result(spec, task, outcome)).collect();
             Happening::Told { round, results, late: is_late }
         }
-        EventKind::Corrected { round, task, from, to, why } => Happening::Corrected {
+        EventKind::Corrected { round, task, from, to, why, .. } => Happening::Corrected {
             round,
             from: result(spec, task, from),
             to: result(spec, task, to),

@@ -10,7 +10,8 @@ use std::time::Instant;
 use tokio::sync::oneshot;
 
 use super::batch_queue::{BatchQueue, JobSize, PushError};
-use super::campaign_cache::{CachedCampaign, State};
+use super::campaign_cache::CachedCampaign;
+use super::campaign_state::State;
 use super::metrics::Counters;
 use crate::store::{Command, Done, Refusal, Store, StoreError};
 

@@ -164,7 +164,7 @@ pub struct Item {
     pub task: u32,
     /// The outcome.
     pub outcome: Outcome,
-    /// Probability of success, in billionths.
+    /// Number of completions that the curve predicts, in billionths.
     pub expected: u64,
 }
 
@@ -179,6 +179,9 @@ pub struct Correction {
     pub task: u32,
     /// The new outcome.
     pub to: Outcome,
+    /// Number of completions that the curve predicts, in billionths, if it is not the reported
+    /// one.
+    pub expected: Option<u64>,
     /// The reason.
     pub why: String,
     /// Time.
@@ -239,6 +242,8 @@ pub enum Done {
     Corrected {
         /// The previous outcome.
         from: Outcome,
+        /// Change of the number of completions that the curve predicts, in billionths.
+        expected_change: i64,
     },
     /// The token was added.
     TokenAdded,
@@ -286,6 +291,11 @@ pub enum Refusal {
         task: u32,
         /// The stored outcome.
         stored: Outcome,
+    },
+    /// A sum of the task would exceed [`TaskCount::MAX_SUM`](super::TaskCount::MAX_SUM).
+    TooLarge {
+        /// The task.
+        task: u32,
     },
     /// There is no outcome to correct.
     NothingToCorrect,

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::record::change;
 use super::{
     Ask, CampaignRow, CampaignStatus, Checkpoint, Command, Compacted, Compaction, Correction,
-    DeletedCampaign, Deletion, Done, Event, EventKind, LOOKED_BACK, Millis, NewCampaign, Outcome,
-    Refusal, RestoredCheckpoint, RoundRow, SplitRow, Standing, StatusChange, Store, StoreError,
-    StoreSize, TaskCount, Tell, TokenRevocation, TokenRow, TokenUse, UsedKey, Verified,
+    DeletedCampaign, Deletion, Done, Event, EventKind, Item, LOOKED_BACK, Millis, NewCampaign,
+    Outcome, Refusal, RestoredCheckpoint, RoundRow, SplitRow, Standing, StatusChange, Store,
+    StoreError, StoreSize, TaskCount, Tell, TokenRevocation, TokenRow, TokenUse, UsedKey, Verified,
 };
 
 /// A store in memory.
@@ -43,7 +44,9 @@ struct Campaign {
 struct Told {
     first: Outcome,
     counted: Outcome,
+    /// Predicted completions, as reported and after corrections.
     expected: u64,
+    corrected: u64,
 }
 
 impl MemoryStore {
@@ -226,7 +229,9 @@ impl Kept {
         for item in &tell.items {
             match campaign.told.get(&(tell.round, item.task)) {
                 None => is_new.push(true),
-                Some(told) if told.first == item.outcome || told.counted == item.outcome => {
+                Some(Told { first, counted, .. })
+                    if item.outcome.repeats(first) || item.outcome.repeats(counted) =>
+                {
                     is_new.push(false)
                 }
                 Some(told) => {
@@ -241,8 +246,17 @@ impl Kept {
             .filter(|(_, is_new)| **is_new)
             .map(|(item, _)| *item)
             .collect();
+        let is_too_large = |item: &&Item| {
+            let count = &campaign.standing.tasks[item.task as usize];
+            !item.outcome.is_single(item.expected)
+                && !count.has_room_for(item.outcome, item.expected)
+        };
+        if let Some(item) = new.iter().find(is_too_large) {
+            return Err(Refusal::TooLarge { task: item.task });
+        }
         for item in &new {
-            let told = Told { first: item.outcome, counted: item.outcome, expected: item.expected };
+            let Item { outcome, expected, .. } = *item;
+            let told = Told { first: outcome, counted: outcome, expected, corrected: expected };
             campaign.told.insert((tell.round, item.task), told);
             campaign.standing.tasks[item.task as usize].add(item.outcome, item.expected);
         }
@@ -266,13 +280,22 @@ impl Kept {
             .told
             .get_mut(&(correction.round, correction.task))
             .ok_or(Refusal::NothingToCorrect)?;
-        let from = std::mem::replace(&mut told.counted, correction.to);
-        campaign.standing.tasks[correction.task as usize].correct(from, correction.to);
-        campaign.standing.version += 1;
         let Correction { round, task, to, ref why, .. } = *correction;
-        let kind = EventKind::Corrected { round, task, from, to, why: why.clone() };
+        let expected = correction.expected.filter(|expected| *expected != told.expected);
+        let corrected = expected.unwrap_or(told.expected);
+        let expected_change = change(told.corrected, corrected);
+        let count = &mut campaign.standing.tasks[task as usize];
+        // The previous outcome is not subtracted: it only makes room.
+        if !to.is_single(corrected) && !count.has_room_for(to, corrected) {
+            return Err(Refusal::TooLarge { task });
+        }
+        let from = std::mem::replace(&mut told.counted, to);
+        told.corrected = corrected;
+        count.correct(from, to, expected_change);
+        campaign.standing.version += 1;
+        let kind = EventKind::Corrected { round, task, from, to, expected, why: why.clone() };
         self.record(&correction.campaign, correction.at, &correction.token, kind);
-        Ok(Done::Corrected { from })
+        Ok(Done::Corrected { from, expected_change })
     }
 
     fn record(&mut self, campaign: &str, at: Millis, token: &str, kind: EventKind) {
@@ -337,7 +360,7 @@ impl Campaign {
         let compacting = self.told.split_off(&(rounds.start, 0));
         self.told.extend(later);
         for ((_, task), told) in compacting {
-            checkpoint.tasks[task as usize].add(told.counted, told.expected);
+            checkpoint.tasks[task as usize].add(told.counted, told.corrected);
             checkpoint.version += 1;
             compacted.outcomes += 1;
         }
@@ -394,7 +417,7 @@ impl Campaign {
             |checkpoint| checkpoint.tasks.clone(),
         );
         for ((_, task), told) in &self.told {
-            counts[*task as usize].add(told.counted, told.expected);
+            counts[*task as usize].add(told.counted, told.corrected);
         }
         counts
     }

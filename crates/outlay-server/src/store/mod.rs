@@ -22,9 +22,9 @@ pub use memory::MemoryStore;
 pub use metrics::{PoolMetrics, StoreMetrics};
 pub use postgres::{PostgresOptions, PostgresStore, Slots};
 pub use record::{
-    CampaignRow, CampaignSnapshot, CampaignStatus, Checkpoint, Compacted, DeletedCampaign, Event,
-    EventKind, Outcome, RoundRow, Split, SplitRow, Standing, StoreSize, TaskCount, TokenRow,
-    UsedKey, Verified,
+    CampaignRow, CampaignSnapshot, CampaignStatus, Checkpoint, Compacted, DeletedCampaign,
+    Delivery, Event, EventKind, Outcome, RoundRow, Split, SplitRow, Standing, StoreSize, TaskCount,
+    TokenRow, UsedKey, Verified,
 };
 pub(crate) use sqlite::{DATABASE, private_file, private_folder, sync_folder};
 pub use sqlite::{DISK_FULL, SqliteOptions, SqliteStore, StoreMark};

@@ -99,10 +99,47 @@ pub struct SplitRow {
 /// Outcome of a task in a round. An unknown outcome is absent, which differs from a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
-    /// Whether it succeeded.
-    pub completed: bool,
-    /// Reward in billionths of the largest reward; zero for a failure.
+    /// Number of completions; zero for a failure.
+    pub completions: u64,
+    /// Sum of their rewards in billionths of the largest reward.
     pub reward: u64,
+    /// The actual spend, if it was reported.
+    pub delivery: Option<Delivery>,
+}
+
+impl Outcome {
+    /// A task that failed.
+    pub const FAILED: Self = Self { completions: 0, reward: 0, delivery: None };
+
+    /// A task that completed once with this reward.
+    #[must_use]
+    pub const fn success(reward: u64) -> Self {
+        Self { completions: 1, reward, delivery: None }
+    }
+
+    /// Whether a report of this outcome adds nothing to a stored one. A spend that was not stored
+    /// is never dropped silently, so only the stored one may have a spend that this one lacks.
+    #[must_use]
+    pub fn repeats(&self, stored: &Self) -> bool {
+        (self.completions, self.reward) == (stored.completions, stored.reward)
+            && (self.delivery.is_none() || self.delivery == stored.delivery)
+    }
+
+    /// Whether sums of such outcomes never become too large: a report of at most one completion
+    /// without a spend.
+    pub(crate) fn is_single(&self, expected: u64) -> bool {
+        self.completions <= 1 && self.delivery.is_none() && expected <= 1_000_000_000
+    }
+}
+
+/// The actual spend of a task in a round next to its allocated spend, in billionths of the
+/// campaign's unit of spend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delivery {
+    /// The reported spend.
+    pub spent: u64,
+    /// The allocated spend.
+    pub allocated: u64,
 }
 
 /// Counts of one task: integers, so the order of outcomes does not matter.
@@ -110,27 +147,59 @@ pub struct Outcome {
 pub struct TaskCount {
     /// Number of reported outcomes.
     pub told: u64,
-    /// Number of successes among them.
+    /// Number of completions among them.
     pub completions: u64,
     /// Sum of their rewards, in billionths of the largest reward.
     pub reward_sum: u64,
-    /// Number of successes that the curves predict for the reported outcomes, in billionths.
+    /// Number of completions that the curves predict for the reported outcomes, in billionths.
     pub expected: u64,
+    /// Sum of the reported spends, in billionths of the campaign's unit of spend.
+    pub spent: u64,
+    /// Sum of the allocated spends of the same outcomes.
+    pub allocated: u64,
 }
 
 impl TaskCount {
-    /// Counts an outcome.
-    pub fn add(&mut self, outcome: Outcome, expected: u64) {
-        self.told += 1;
-        self.expected += expected;
-        self.completions += u64::from(outcome.completed);
-        self.reward_sum += outcome.reward;
+    /// The largest sum of a report with several completions or a spend. Half of the integers of
+    /// the stores are left for reports that arrive at the same time and for single completions.
+    pub const MAX_SUM: u64 = 4_500_000_000 * 1_000_000_000;
+
+    /// The counts of one outcome.
+    #[must_use]
+    pub fn of(outcome: Outcome, expected: u64) -> Self {
+        let Outcome { completions, reward: reward_sum, delivery } = outcome;
+        let (spent, allocated) = delivery.map_or((0, 0), |known| (known.spent, known.allocated));
+        Self { told: 1, completions, reward_sum, expected, spent, allocated }
     }
 
-    /// Replaces one outcome by another.
-    pub fn correct(&mut self, from: Outcome, to: Outcome) {
-        self.completions = self.completions + u64::from(to.completed) - u64::from(from.completed);
-        self.reward_sum = self.reward_sum + to.reward - from.reward;
+    /// Counts an outcome.
+    pub fn add(&mut self, outcome: Outcome, expected: u64) {
+        self.merge(Self::of(outcome, expected));
+    }
+
+    /// Replaces one outcome by another, which changes the expected completions by this much.
+    pub fn correct(&mut self, from: Outcome, to: Outcome, expected_change: i64) {
+        let (from, to) = (Self::of(from, 0), Self::of(to, 0));
+        self.completions = self.completions + to.completions - from.completions;
+        self.reward_sum = self.reward_sum + to.reward_sum - from.reward_sum;
+        self.spent = self.spent + to.spent - from.spent;
+        self.allocated = self.allocated + to.allocated - from.allocated;
+        self.expected = self.expected.saturating_add_signed(expected_change);
+    }
+
+    /// Whether the sums with another outcome stay within [`MAX_SUM`](Self::MAX_SUM).
+    #[must_use]
+    pub fn has_room_for(&self, outcome: Outcome, expected: u64) -> bool {
+        let more = Self::of(outcome, expected);
+        [
+            (self.reward_sum, more.reward_sum),
+            (self.completions, more.completions),
+            (self.expected, more.expected),
+            (self.spent, more.spent),
+            (self.allocated, more.allocated),
+        ]
+        .into_iter()
+        .all(|(sum, more)| sum.checked_add(more).is_some_and(|sum| sum <= Self::MAX_SUM))
     }
 
     /// Adds the outcomes of another count.
@@ -139,7 +208,14 @@ impl TaskCount {
         self.completions += other.completions;
         self.reward_sum += other.reward_sum;
         self.expected += other.expected;
+        self.spent += other.spent;
+        self.allocated += other.allocated;
     }
+}
+
+/// The difference between two numbers of predicted completions.
+pub(super) fn change(from: u64, to: u64) -> i64 {
+    to.wrapping_sub(from) as i64
 }
 
 /// Counts and progress of a campaign.
@@ -265,7 +341,7 @@ pub enum EventKind {
     Told {
         /// The round.
         round: u64,
-        /// Task, outcome and probability of success in billionths.
+        /// Task, outcome and predicted number of completions in billionths.
         items: Vec<(u32, Outcome, u64)>,
         /// Whether the round had expired.
         is_late: bool,
@@ -280,6 +356,9 @@ pub enum EventKind {
         from: Outcome,
         /// The new outcome.
         to: Outcome,
+        /// The new number of completions that the curve predicts, in billionths; absent: as
+        /// reported.
+        expected: Option<u64>,
         /// The reason.
         why: String,
     },

@@ -203,7 +203,7 @@ async function standOut(watch) {
 
 async function tooEarly(watch) {
   await show(watch, "of-1");
-  const words = await watch.page.getByRole("region", { name: /Reported successes/ }).locator("tbody td:last-child").allTextContents();
+  const words = await watch.page.getByRole("region", { name: /Reported completions/ }).locator("tbody td:last-child").allTextContents();
   assert.deepEqual(words, ["too early to say", "too early to say"]);
 }
 
@@ -318,7 +318,7 @@ async function focusStays(watch) {
   const { page, api, base } = watch;
   await api.put("/v1/campaigns/wide", { problem: problem(numbered(40)) });
   await show(watch, "wide");
-  for (const [name, few] of [[/split of the next round/, 30], [/Reported successes/, 30]]) {
+  for (const [name, few] of [[/split of the next round/, 30], [/Reported completions/, 30]]) {
     const rows = page.getByRole("region", { name }).locator("tbody tr");
     const button = page.locator("section").filter({ has: page.getByRole("region", { name }) }).getByRole("button", { name: /Show/ });
     assert.equal(await rows.count(), few);

@@ -171,6 +171,24 @@ async function onlyGood({ page }) {
   await page.screenshot({ path: `${folder}/warning.png` });
 }
 
+/** Counts with actual spends: completions against what the curves expect, spends against allocations. */
+async function counts({ page }) {
+  const task = (name, scale) => ({ name, volume: 40, curve: { family: "exponential", scale } });
+  await api.put("/v1/campaigns/daily", { problem: { budget: 100, reward_max: 50, task: [task("search", 30), task("social", 45)] } });
+  for (let round = 1; round <= 3; round += 1) {
+    const asked = await api.post("/v1/campaigns/daily/rounds", {});
+    const results = asked.tasks.map(({ task, spend }, place) => ({ task, completions: 20 + round, reward: 300, spend: spend * [0.5, 1][place] }));
+    await api.put(`/v1/campaigns/daily/rounds/${round}/feedback`, { results });
+  }
+  await page.goto(`${base}/#/campaigns/daily`);
+  const cells = async (name) => (await page.getByRole("region", { name }).locator("tbody tr").first().locator("td, th").allTextContents());
+  await seen(page.getByRole("region", { name: /Reported spends/ }).getByText("spends less than it gets"));
+  assert.equal((await cells(/Reported spends/))[2], "50.0 %");
+  assert.equal((await cells(/Reported completions/))[2], "66");
+  await seen(page.getByText("“search” completed 23 times and brought 300", { exact: false }));
+  await page.screenshot({ path: `${folder}/counts.png`, fullPage: true });
+}
+
 async function manyCampaigns({ page }) {
   for (let number = 10; number < 40; number += 1) await api.put(`/v1/campaigns/page-${number}`, { problem: PROBLEM });
   await page.goto(base);
@@ -304,6 +322,7 @@ try {
     return follows(watch);
   });
   await watched("reports of good outcomes only are warned of", onlyGood);
+  await watched("counts and actual spends are shown", counts);
   await watched("lists have pages", async (watch) => {
     watch.forgive(/404/);
     await manyCampaigns(watch);

@@ -44,6 +44,7 @@ export function client(base) {
   return {
     get,
     put: (path, body) => call("PUT", path, body),
+    post: async (path, body) => (await call("POST", path, body)).value,
     async setStatus(id, status) {
       const { tag } = await call("GET", `/v1/campaigns/${id}`);
       return call("PATCH", `/v1/campaigns/${id}`, { status }, { "If-Match": tag });

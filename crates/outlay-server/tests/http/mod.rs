@@ -3,6 +3,7 @@
 mod api;
 mod auth;
 mod client;
+mod counts;
 mod deletion;
 mod event_stream;
 mod hostile;

@@ -90,7 +90,7 @@ fn send(client: &Client, learner: &str) {
 }
 
 fn entry(round: u64, task: usize, told: &TaskResult) -> Entry {
-    let completions = u64::from(told.completed);
+    let completions = u64::from(told.completed == Some(true));
     Entry { round, task, completions, reward: told.reward, spend: None }
 }
 

@@ -1,5 +1,6 @@
 //! Files of earlier programs: `form-1` was written by a service before tokens had a last use,
-//! `form-2` before rounds could be compacted and campaigns deleted. Each was exported as well.
+//! `form-2` before rounds could be compacted and campaigns deleted, `form-4` before tasks could complete
+//! several times. Each was exported as well.
 
 use std::path::Path;
 
@@ -7,14 +8,14 @@ use outlay_server::archive::{backup, export, import, restore};
 use outlay_server::store::{Command, MemoryStore, SqliteStore, Store, TokenUse};
 
 use super::place::{any_file_system, folder};
-use crate::support::commands::{compaction, delete, one};
+use crate::support::commands::*;
 
 const EXPORT: &str = include_str!("form-1/export.ndjson");
 
 fn exported(store: &dyn Store) -> String {
     let mut lines = Vec::new();
     export(store, &mut lines).unwrap();
-    String::from_utf8(lines).unwrap().replacen("\"form\":3", "\"form\":1", 1)
+    String::from_utf8(lines).unwrap().replacen("\"form\":4", "\"form\":1", 1)
 }
 
 /// A folder with a file of the first form.
@@ -37,7 +38,7 @@ fn a_file_of_the_first_form_is_read_as_it_is() {
 fn a_file_of_the_first_form_is_brought_to_the_present_one_and_goes_on() {
     let place = first_form();
     let store = SqliteStore::open(place.path(), &any_file_system()).unwrap();
-    assert_eq!((store.mark().unwrap().form, store.verify().unwrap().faults), (4, Vec::new()));
+    assert_eq!((store.mark().unwrap().form, store.verify().unwrap().faults), (5, Vec::new()));
     assert_eq!(exported(&store), EXPORT);
     let id = store.tokens().unwrap()[0].id.clone();
     one(&store, Command::UseToken(TokenUse { id, at: 7 })).unwrap();
@@ -55,7 +56,7 @@ fn a_backup_of_the_first_form_comes_back_in_the_present_one() {
     let data = folder();
     restore(&copy, data.path(), &any_file_system()).unwrap();
     let store = SqliteStore::open(data.path(), &any_file_system()).unwrap();
-    assert_eq!((store.mark().unwrap().form, exported(&store)), (4, EXPORT.to_owned()));
+    assert_eq!((store.mark().unwrap().form, exported(&store)), (5, EXPORT.to_owned()));
 }
 
 #[test]
@@ -70,7 +71,7 @@ const EXPORT_2: &str = include_str!("form-2/export.ndjson");
 fn exported_2(store: &dyn Store) -> String {
     let mut lines = Vec::new();
     export(store, &mut lines).unwrap();
-    String::from_utf8(lines).unwrap().replacen("\"form\":3", "\"form\":2", 1)
+    String::from_utf8(lines).unwrap().replacen("\"form\":4", "\"form\":2", 1)
 }
 
 #[test]
@@ -83,7 +84,7 @@ fn a_file_of_the_second_form_is_read_and_goes_on() {
     assert_eq!((store.mark().unwrap().form, store.verify().unwrap().faults), (2, Vec::new()));
     drop(store);
     let store = SqliteStore::open(place.path(), &any_file_system()).unwrap();
-    assert_eq!((store.mark().unwrap().form, exported_2(&store)), (4, EXPORT_2.to_owned()));
+    assert_eq!((store.mark().unwrap().form, exported_2(&store)), (5, EXPORT_2.to_owned()));
     // A key that was used before the update is still known, and goes with its campaign.
     assert!(store.used_key("", "k1", 0).unwrap().is_some());
     let standing = store.standing("shop").unwrap();
@@ -95,4 +96,41 @@ fn a_file_of_the_second_form_is_read_and_goes_on() {
     assert_eq!(store.used_key("", "k1", 0).unwrap(), None);
     while store.purge(1).unwrap() > 0 {}
     assert_eq!(store.verify().unwrap().faults, Vec::<String>::new());
+}
+
+const EXPORT_4: &str = include_str!("form-4/export.ndjson");
+
+fn exported_4(store: &dyn Store) -> String {
+    let mut lines = Vec::new();
+    export(store, &mut lines).unwrap();
+    String::from_utf8(lines).unwrap().replacen("\"form\":4", "\"form\":3", 1)
+}
+
+/// Written before tasks could complete several times in a round: it has compacted rounds, and a
+/// correction of a round that is left.
+#[test]
+fn a_file_from_before_there_were_counts_is_read_and_goes_on() {
+    let place = folder();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stores/form-4/outlay.db");
+    std::fs::copy(file, place.path().join("outlay.db")).unwrap();
+    let store = SqliteStore::open_to_read(place.path()).unwrap();
+    assert_eq!(exported_4(&store), EXPORT_4);
+    assert_eq!((store.mark().unwrap().form, store.verify().unwrap().faults), (4, Vec::new()));
+    drop(store);
+    let store = SqliteStore::open(place.path(), &any_file_system()).unwrap();
+    assert_eq!((store.mark().unwrap().form, exported_4(&store)), (5, EXPORT_4.to_owned()));
+    // What was told before is known, and both kinds of outcomes add up.
+    let before = store.standing("shop").unwrap();
+    assert_eq!(one(&store, tell("shop", 5, &[(0, done(33_333_333))])), counted(&[false], true));
+    let several = several(24, 12_500_000_000, Some((70, 100)));
+    one(&store, tell("shop", 6, &[(0, several)])).unwrap();
+    one(&store, correct("shop", 5, 0, several)).unwrap();
+    let mut expected = before.tasks[0];
+    expected.add(several, chance(0));
+    expected.correct(done(33_333_333), several, 0);
+    assert_eq!(store.standing("shop").unwrap().tasks[0], expected);
+    assert_eq!(store.verify().unwrap().faults, Vec::<String>::new());
+    let import_of = |text: &str| import(&MemoryStore::new(), &mut text.as_bytes()).map(|_| ());
+    import_of(EXPORT_4).unwrap();
+    import_of(&exported_4(&store).replacen("\"form\":3", "\"form\":4", 1)).unwrap();
 }

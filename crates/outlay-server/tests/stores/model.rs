@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use outlay_server::store::{
-    CampaignStatus, Command, Compaction, Done, Outcome, Refusal, Standing, Store, TaskCount,
-    TokenRevocation,
+    CampaignStatus, Command, Compaction, Delivery, Done, Item, Outcome, Refusal, Standing, Store,
+    TaskCount, TokenRevocation,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
@@ -16,11 +16,19 @@ use super::place::Place;
 use crate::support::commands::*;
 
 const TASKS: u32 = 3;
-const OUTCOMES: [Outcome; 4] = [
+const SPENDS: [Option<Delivery>; 2] =
+    [Some(Delivery { spent: 70, allocated: 100 }), Some(Delivery { spent: 0, allocated: 3 })];
+const OUTCOMES: [Outcome; 9] = [
     FAILED,
-    Outcome { completed: true, reward: 0 },
-    Outcome { completed: true, reward: 1 },
-    Outcome { completed: true, reward: 1_000_000_000 },
+    Outcome::success(0),
+    Outcome::success(1),
+    Outcome::success(1_000_000_000),
+    Outcome { completions: 24, reward: 12_500_000_000, delivery: None },
+    Outcome { completions: 24, reward: 12_500_000_000, delivery: SPENDS[0] },
+    Outcome { completions: 0, reward: 0, delivery: SPENDS[1] },
+    Outcome { completions: 1, reward: 1, delivery: SPENDS[0] },
+    // Twice of it is more than a store counts.
+    Outcome { completions: 3_000_000_000, reward: 3_000_000_000_000_000_000, delivery: None },
 ];
 
 /// What a client does. Places count what there is from the back, so that a shorter sequence still
@@ -55,6 +63,7 @@ enum Step {
         round: usize,
         task: u32,
         to: usize,
+        expected: Option<u64>,
     },
     Status {
         campaign: usize,
@@ -108,8 +117,8 @@ fn step() -> impl Strategy<Value = Step> {
         10 => (campaign.clone(), 0..6_usize, prop::array::uniform3(prop::option::weighted(0.6, 0..OUTCOMES.len())), any::<bool>())
             .prop_map(|(campaign, round, outcomes, is_late)| Step::Tell { campaign, round, outcomes, is_late }),
         4 => (0..30_usize).prop_map(|report| Step::Again { report }),
-        3 => (campaign.clone(), 0..6_usize, 0..TASKS, 0..OUTCOMES.len())
-            .prop_map(|(campaign, round, task, to)| Step::Correct { campaign, round, task, to }),
+        3 => (campaign.clone(), 0..6_usize, 0..TASKS, 0..OUTCOMES.len(), prop::option::of(prop_oneof![Just(chance(0)), 0..3_u64]))
+            .prop_map(|(campaign, round, task, to, expected)| Step::Correct { campaign, round, task, to, expected }),
         1 => (campaign.clone(), status, any::<bool>()).prop_map(|(campaign, to, is_current)| Step::Status { campaign, to, is_current }),
         1 => (campaign, any::<bool>()).prop_map(|(campaign, is_same)| Step::Create { campaign, is_same }),
         1 => (0..3_u8, any::<bool>()).prop_map(|(id, revokes)| Step::Token { id, revokes }),
@@ -140,8 +149,8 @@ struct Campaign {
     version: u64,
     /// Expiry and tasks that are there, of each round.
     rounds: BTreeMap<u64, (i64, [bool; 3])>,
-    /// First and corrected.
-    told: BTreeMap<(u64, u32), (Outcome, Outcome)>,
+    /// First and corrected, and the predicted completions.
+    told: BTreeMap<(u64, u32), (Outcome, Outcome, u64)>,
     late: u64,
     corrections: u64,
     events: u64,
@@ -189,14 +198,23 @@ impl Campaign {
                 self.compacted.late += late;
                 self.compacted.version += corrections;
                 for task in 0..TASKS {
-                    let Some((_, counted)) = self.told.remove(&(round, task)) else { continue };
-                    self.compacted.tasks[task as usize].add(counted, chance(task));
+                    let Some((_, counted, expected)) = self.told.remove(&(round, task)) else {
+                        continue;
+                    };
+                    self.compacted.tasks[task as usize].add(counted, expected);
                     self.compacted.version += 1;
                     outcomes += 1;
                 }
             }
         }
         (rounds, outcomes, true)
+    }
+
+    /// Whether a report would make a sum too large; single outcomes never do.
+    fn is_too_large(&self, task: u32, outcome: Outcome) -> bool {
+        let is_single = outcome.completions <= 1 && outcome.delivery.is_none();
+        let count = self.standing().tasks[task as usize];
+        !is_single && count.reward_sum + outcome.reward > TaskCount::MAX_SUM
     }
 
     fn is_complete(&self, round: u64) -> bool {
@@ -208,12 +226,15 @@ impl Campaign {
 
     fn standing(&self) -> Standing {
         let mut tasks = vec![TaskCount::default(); TASKS as usize];
-        for ((_, task), (_, outcome)) in &self.told {
+        for ((_, task), (_, outcome, expected)) in &self.told {
             let count = &mut tasks[*task as usize];
             count.told += 1;
-            count.completions += u64::from(outcome.completed);
+            count.completions += outcome.completions;
             count.reward_sum += outcome.reward;
-            count.expected += chance(*task);
+            count.expected += expected;
+            if let Some(Delivery { spent, allocated }) = outcome.delivery {
+                (count.spent, count.allocated) = (count.spent + spent, count.allocated + allocated);
+            }
         }
         for (count, compacted) in tasks.iter_mut().zip(&self.compacted.tasks) {
             count.merge(*compacted);
@@ -314,7 +335,11 @@ impl Model {
                 let known = |task| campaign.told.get(&(tell.round, task));
                 for item in &tell.items {
                     match known(item.task) {
-                        Some((first, counted)) if ![*first, *counted].contains(&item.outcome) => {
+                        Some((first, counted, _))
+                            if ![first, counted]
+                                .into_iter()
+                                .any(|old| repeats(item.outcome, *old)) =>
+                        {
                             return Err(Refusal::Conflict { task: item.task, stored: *counted });
                         }
                         _ => {}
@@ -323,11 +348,18 @@ impl Model {
                 let is_new: Vec<bool> =
                     tell.items.iter().map(|item| known(item.task).is_none()).collect();
                 let new = is_new.iter().filter(|is_new| **is_new).count() as u64;
+                let is_too_large = |(item, is_new): &(&Item, &bool)| {
+                    **is_new && campaign.is_too_large(item.task, item.outcome)
+                };
+                if let Some((item, _)) = tell.items.iter().zip(&is_new).find(is_too_large) {
+                    return Err(Refusal::TooLarge { task: item.task });
+                }
                 for item in &tell.items {
-                    campaign
-                        .told
-                        .entry((tell.round, item.task))
-                        .or_insert((item.outcome, item.outcome));
+                    campaign.told.entry((tell.round, item.task)).or_insert((
+                        item.outcome,
+                        item.outcome,
+                        item.expected,
+                    ));
                 }
                 let late = if tell.is_late { new } else { 0 };
                 campaign.late += late;
@@ -342,16 +374,23 @@ impl Model {
                 if campaign.is_compacted(correction.round) {
                     return Err(Refusal::Compacted);
                 }
-                let told = campaign
-                    .told
-                    .get_mut(&(correction.round, correction.task))
-                    .ok_or(Refusal::NothingToCorrect)?;
+                let place = (correction.round, correction.task);
+                if !campaign.told.contains_key(&place) {
+                    return Err(Refusal::NothingToCorrect);
+                }
+                if campaign.is_too_large(correction.task, correction.to) {
+                    return Err(Refusal::TooLarge { task: correction.task });
+                }
+                let told = campaign.told.get_mut(&place).ok_or(Refusal::NothingToCorrect)?;
                 let from = std::mem::replace(&mut told.1, correction.to);
+                let expected = correction.expected.unwrap_or(chance(correction.task));
+                let before = std::mem::replace(&mut told.2, expected);
+                let expected_change = expected as i64 - before as i64;
                 (campaign.corrections, campaign.events) =
                     (campaign.corrections + 1, campaign.events + 1);
                 let of_round = campaign.of_round.entry(correction.round).or_default();
                 (of_round[0], of_round[2]) = (of_round[0] + 1, of_round[2] + 1);
-                Ok(Done::Corrected { from })
+                Ok(Done::Corrected { from, expected_change })
             }
             Command::AddToken(row) => match self.tokens.contains_key(&row.id) {
                 true => Err(Refusal::Token),
@@ -370,6 +409,11 @@ impl Model {
             }
         }
     }
+}
+
+/// Whether a report adds nothing to a stored outcome: a spend that was not stored would be lost.
+fn repeats(now: Outcome, stored: Outcome) -> bool {
+    now == stored || now == Outcome { delivery: None, ..stored }
 }
 
 /// A sequence on its way.
@@ -456,9 +500,13 @@ impl Play<'_> {
                     .cloned();
                 before.into_iter().for_each(|tell| self.send(tell));
             }
-            Step::Correct { campaign, round, task, to } => {
+            Step::Correct { campaign, round, task, to, expected } => {
                 let Some(round) = self.round(campaign, round) else { return };
-                self.send(correct(&self.id(campaign), round, task, OUTCOMES[to]));
+                let mut command = correct(&self.id(campaign), round, task, OUTCOMES[to]);
+                if let Command::Correct(correction) = &mut command {
+                    correction.expected = expected;
+                }
+                self.send(command);
             }
             Step::Status { campaign, to, is_current } => {
                 let id = self.id(campaign);

@@ -1,6 +1,8 @@
 //! Any order and any repetition of the same feedback, in any batches, is the same standing.
 
-use outlay_server::store::{Command, Done, Item, Outcome, Refusal, Standing, Store, Tell};
+use outlay_server::store::{
+    Command, Delivery, Done, Item, Outcome, Refusal, Standing, Store, Tell,
+};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
@@ -10,13 +12,24 @@ use crate::support::commands::*;
 const TASKS: u32 = 4;
 const ROUNDS: u64 = 6;
 
-/// What comes back of each task in each round, if anything: reward and chance of success.
-type Feedback = Vec<(u64, u32, Option<u64>, u64)>;
+/// What comes back of each task in each round, if anything: outcome and predicted completions.
+type Feedback = Vec<(u64, u32, Outcome, u64)>;
+
+/// Single outcomes, counts, and both with an actual and an allocated spend.
+fn outcome() -> impl Strategy<Value = Outcome> {
+    let spend = 0..=2_000_000_000_u64;
+    let delivery = prop::option::of((spend.clone(), spend))
+        .prop_map(|spends| spends.map(|(spent, allocated)| Delivery { spent, allocated }));
+    let completions = prop_oneof![0..=1_u64, 2..=100_000_u64];
+    (completions, 0..=1_000_000_000_u64, delivery).prop_map(|(completions, share, delivery)| {
+        Outcome { completions, reward: completions * share, delivery }
+    })
+}
 
 fn feedback() -> impl Strategy<Value = Feedback> {
     let cells: Vec<(u64, u32)> =
         (1..=ROUNDS).flat_map(|round| (0..TASKS).map(move |task| (round, task))).collect();
-    let outcome = (prop::option::of(0..=1_000_000_000_u64), 0..=1_000_000_000_u64);
+    let outcome = (outcome(), 0..=100_000_000_000_u64);
     (
         prop::sample::subsequence(cells, 0..=(ROUNDS * u64::from(TASKS)) as usize),
         prop::collection::vec(outcome, 24),
@@ -25,7 +38,7 @@ fn feedback() -> impl Strategy<Value = Feedback> {
             cells
                 .into_iter()
                 .zip(outcomes)
-                .map(|((round, task), (reward, chance))| (round, task, reward, chance))
+                .map(|((round, task), (outcome, expected))| (round, task, outcome, expected))
                 .collect()
         })
 }
@@ -46,8 +59,7 @@ fn two_ways() -> impl Strategy<Value = (Feedback, Feedback, usize)> {
     })
 }
 
-fn tell(campaign: &str, (round, task, reward, expected): (u64, u32, Option<u64>, u64)) -> Command {
-    let outcome = Outcome { completed: reward.is_some(), reward: reward.unwrap_or(0) };
+fn tell(campaign: &str, (round, task, outcome, expected): (u64, u32, Outcome, u64)) -> Command {
     let items = vec![Item { task, outcome, expected }];
     Command::Tell(Tell {
         campaign: campaign.into(),

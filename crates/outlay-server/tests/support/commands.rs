@@ -4,15 +4,21 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use outlay_server::store::{
-    Ask, Command, Compaction, Correction, Deletion, Done, Item, Key, NewCampaign, Outcome, Refusal,
-    Split, StatusChange, Store, Tell, TokenRow,
+    Ask, Command, Compaction, Correction, Deletion, Delivery, Done, Item, Key, NewCampaign,
+    Outcome, Refusal, Split, StatusChange, Store, Tell, TokenRow,
 };
 
 pub(crate) const DAY: i64 = 86_400_000;
-pub(crate) const FAILED: Outcome = Outcome { completed: false, reward: 0 };
+pub(crate) const FAILED: Outcome = Outcome::FAILED;
 
 pub(crate) fn done(reward: u64) -> Outcome {
-    Outcome { completed: true, reward }
+    Outcome::success(reward)
+}
+
+/// Several completions, with the actual and the allocated spend if they are known.
+pub(crate) fn several(completions: u64, reward: u64, spends: Option<(u64, u64)>) -> Outcome {
+    let delivery = spends.map(|(spent, allocated)| Delivery { spent, allocated });
+    Outcome { completions, reward, delivery }
 }
 
 pub(crate) fn create(id: &str, tasks: u32) -> Command {
@@ -130,6 +136,7 @@ pub(crate) fn correct(campaign: &str, round: u64, task: u32, to: Outcome) -> Com
         round,
         task,
         to,
+        expected: None,
         why,
         at: 5000,
         token: "admin".into(),
@@ -156,6 +163,11 @@ pub(crate) fn one(store: &dyn Store, command: Command) -> Result<Done, Refusal> 
     let mut answers = store.apply(&[command]).unwrap();
     assert_eq!(answers.len(), 1);
     answers.remove(0)
+}
+
+/// The answer to a correction that keeps the predicted completions.
+pub(crate) fn corrected(from: Outcome) -> Result<Done, Refusal> {
+    Ok(Done::Corrected { from, expected_change: 0 })
 }
 
 /// The answer to a tell that is taken.

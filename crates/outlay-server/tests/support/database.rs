@@ -46,6 +46,18 @@ impl Database {
         PostgresStore::open(self.options()).unwrap()
     }
 
+    /// Takes the tables back to the version before there were counts, checkpoints and deletions.
+    pub(crate) fn without_counts(&self) {
+        self.sql(
+            "DROP TABLE checkpoint, checkpoint_stat, deletion;
+            ALTER TABLE feedback DROP COLUMN completions, DROP COLUMN spent, DROP COLUMN allocated;
+            ALTER TABLE correction DROP COLUMN from_completions, DROP COLUMN from_spent, DROP COLUMN from_allocated,
+                DROP COLUMN to_completions, DROP COLUMN to_spent, DROP COLUMN to_allocated, DROP COLUMN to_expected;
+            ALTER TABLE stat DROP COLUMN spent, DROP COLUMN allocated;
+            UPDATE outlay_schema SET version = 4",
+        );
+    }
+
     /// The first column of what a statement gives, as text.
     pub(crate) fn sql(&self, sql: &str) -> Vec<String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

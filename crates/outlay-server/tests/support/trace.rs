@@ -47,9 +47,19 @@ pub(crate) fn told(problem: &Problem, completed: &[Completion]) -> Vec<TaskResul
 }
 
 pub(crate) fn done(task: &str, reward: f64) -> TaskResult {
-    TaskResult { task: task.to_owned(), completed: true, reward: Some(reward) }
+    TaskResult {
+        task: task.to_owned(),
+        completed: Some(true),
+        reward: Some(reward),
+        ..TaskResult::default()
+    }
 }
 
 pub(crate) fn failed(task: &str) -> TaskResult {
-    TaskResult { task: task.to_owned(), completed: false, reward: None }
+    TaskResult {
+        task: task.to_owned(),
+        completed: Some(false),
+        reward: None,
+        ..TaskResult::default()
+    }
 }

@@ -105,8 +105,12 @@ impl Client {
                     ),
                     _ => None,
                 };
-                let result =
-                    TaskResult { task: given.task.clone(), completed: reward.is_some(), reward };
+                let result = TaskResult {
+                    task: given.task.clone(),
+                    completed: Some(reward.is_some()),
+                    reward,
+                    ..TaskResult::default()
+                };
                 reports.send(now, round, task, self.environment.delay(round, task), result);
             }
         }

@@ -75,7 +75,11 @@ mod tests {
                 round,
                 0,
                 round % 7,
-                TaskResult { task: "a".to_owned(), completed: false, reward: None },
+                TaskResult {
+                    task: "a".to_owned(),
+                    completed: Some(false),
+                    ..TaskResult::default()
+                },
             );
         }
         assert_eq!(reports.arrived(0), []);

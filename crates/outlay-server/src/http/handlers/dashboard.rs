@@ -55,6 +55,7 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
         SCRIPT "guards.js",
         SCRIPT "split.js",
         SCRIPT "quality.js",
+        SCRIPT "delivery.js",
         SCRIPT "history.js",
         SCRIPT "curves.js",
         SCRIPT "rounds.js",

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashSet};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Error, Row};
 
-use super::SEQ_STEP;
 use super::decide::{Answer, Decision, Wanted, whole};
 use super::session::Session;
-use crate::store::{Checkpoint, Item, Outcome, TaskCount};
+use super::{OutcomeColumns, SEQ_STEP};
+use crate::store::{Checkpoint, Item, TaskCount};
 
 const INSERT_KEYS: &str = "
     INSERT INTO idempotency AS old (token, key, request, campaign, first_round, end_round, used_at, expires_at)
@@ -163,10 +163,11 @@ impl<'a> SplitColumns<'a> {
 }
 
 const INSERT_FEEDBACK: &str = "
-    INSERT INTO feedback (campaign, round, task, seq, place, completed, reward, expected)
-    SELECT campaign, round, task, currval('event') * $9 + report, place, completed, reward, expected
-    FROM unnest($1::int[], $2::bigint[], $3::int[], $4::int[], $5::int[], $6::bool[], $7::bigint[], $8::bigint[])
-        AS new (campaign, round, task, report, place, completed, reward, expected)
+    INSERT INTO feedback (campaign, round, task, seq, place, completed, reward, expected, completions, spent, allocated)
+    SELECT campaign, round, task, currval('event') * $12 + report, place, completed, reward, expected, completions, spent, allocated
+    FROM unnest($1::int[], $2::bigint[], $3::int[], $4::int[], $5::int[], $6::bool[], $7::bigint[], $8::bigint[],
+        $9::bigint[], $10::bigint[], $11::bigint[])
+        AS new (campaign, round, task, report, place, completed, reward, expected, completions, spent, allocated)
     ORDER BY campaign, round, task
     ON CONFLICT DO NOTHING";
 
@@ -180,6 +181,9 @@ pub(super) struct FeedbackColumns {
     completed: Vec<bool>,
     rewards: Vec<i64>,
     expected: Vec<i64>,
+    completions: Vec<Option<i64>>,
+    spent: Vec<Option<i64>>,
+    allocated: Vec<Option<i64>>,
 }
 
 impl FeedbackColumns {
@@ -191,9 +195,13 @@ impl FeedbackColumns {
             columns.tasks.push(*task);
             columns.reports.push(small(*report));
             columns.places.push(small(*place));
-            columns.completed.push(item.outcome.completed);
-            columns.rewards.push(whole(item.outcome.reward));
+            let outcome = OutcomeColumns::from(item.outcome);
+            columns.completed.push(outcome.completed);
+            columns.rewards.push(outcome.reward);
             columns.expected.push(whole(item.expected));
+            columns.completions.push(outcome.completions);
+            columns.spent.push(outcome.spent);
+            columns.allocated.push(outcome.allocated);
         }
         columns
     }
@@ -209,6 +217,9 @@ impl FeedbackColumns {
             (&self.completed as _, Type::BOOL_ARRAY),
             (&self.rewards as _, Type::INT8_ARRAY),
             (&self.expected as _, Type::INT8_ARRAY),
+            (&self.completions as _, Type::INT8_ARRAY),
+            (&self.spent as _, Type::INT8_ARRAY),
+            (&self.allocated as _, Type::INT8_ARRAY),
             (&SEQ_STEP as _, Type::INT8),
         ];
         session.execute(!self.campaigns.is_empty(), INSERT_FEEDBACK, &values).await
@@ -312,12 +323,13 @@ impl CompleteColumns {
 }
 
 const ADD_STATS: &str = "
-    INSERT INTO stat AS old (slot, campaign, task, told, completions, reward_sum, expected)
-    SELECT $1::int, new.* FROM unnest($2::int[], $3::int[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
-        AS new (campaign, task, told, completions, reward_sum, expected)
+    INSERT INTO stat AS old (slot, campaign, task, told, completions, reward_sum, expected, spent, allocated)
+    SELECT $1::int, new.* FROM unnest($2::int[], $3::int[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
+        $9::bigint[]) AS new (campaign, task, told, completions, reward_sum, expected, spent, allocated)
     ORDER BY campaign, task
     ON CONFLICT (campaign, slot, task) DO UPDATE SET told = old.told + EXCLUDED.told, completions = old.completions + EXCLUDED.completions,
-        reward_sum = old.reward_sum + EXCLUDED.reward_sum, expected = old.expected + EXCLUDED.expected";
+        reward_sum = old.reward_sum + EXCLUDED.reward_sum, expected = old.expected + EXCLUDED.expected,
+        spent = old.spent + EXCLUDED.spent, allocated = old.allocated + EXCLUDED.allocated";
 
 const ADD_TALLIES: &str = "
     INSERT INTO tally AS old (slot, campaign, rounds, version, late)
@@ -330,8 +342,8 @@ const ADD_TALLIES: &str = "
 /// original: only the sum over all slots is meaningful.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    /// By campaign and task: told, completions, rewards, expected.
-    stats: BTreeMap<(i32, i32), [i64; 4]>,
+    /// By campaign and task: told, completions, rewards, expected, spent, allocated.
+    stats: BTreeMap<(i32, i32), [i64; 6]>,
     /// By campaign: rounds, version, late.
     tallies: BTreeMap<i32, [i64; 3]>,
 }
@@ -346,20 +358,17 @@ impl Counts {
             let is_late = matches!(batch.get(*report), Some(Wanted::Tell(tell, _)) if tell.is_late);
             counts.tally(*campaign, [0, 1, is_late.into()]);
             let Item { outcome, expected, .. } = *item;
-            counts.stat(
-                *campaign,
-                *task,
-                [1, outcome.completed.into(), whole(outcome.reward), whole(expected)],
-            );
+            counts.stat(*campaign, *task, sums(TaskCount::of(outcome, expected)));
         }
         counts
     }
 
-    pub(super) fn of_correction(campaign: i32, task: i32, from: Outcome, to: Outcome) -> Self {
+    pub(super) fn of_correction(campaign: i32, task: i32, from: TaskCount, to: TaskCount) -> Self {
         let mut counts = Self::default();
         counts.tally(campaign, [0, 1, 0]);
-        let completions = i64::from(to.completed) - i64::from(from.completed);
-        counts.stat(campaign, task, [0, completions, whole(to.reward) - whole(from.reward), 0]);
+        let (from, mut change) = (sums(from), sums(to));
+        change.iter_mut().zip(from).for_each(|(change, from)| *change -= from);
+        counts.stat(campaign, task, change);
         counts
     }
 
@@ -368,9 +377,7 @@ impl Counts {
         let Checkpoint { rounds, version, late, tasks, .. } = checkpoint;
         counts.tally(campaign, [whole(*rounds), whole(*version), whole(*late)]);
         for (task, count) in (0..).zip(tasks).filter(|(_, count)| count.told > 0) {
-            let TaskCount { told, completions, reward_sum, expected } = *count;
-            let more = [told, completions, reward_sum, expected].map(whole);
-            counts.stat(campaign, task, more);
+            counts.stat(campaign, task, sums(*count));
         }
         counts
     }
@@ -379,14 +386,14 @@ impl Counts {
         add(self.tallies.entry(campaign).or_default(), more);
     }
 
-    fn stat(&mut self, campaign: i32, task: i32, more: [i64; 4]) {
+    fn stat(&mut self, campaign: i32, task: i32, more: [i64; 6]) {
         add(self.stats.entry((campaign, task)).or_default(), more);
     }
 
     pub(super) async fn add_stats(&self, session: &Session, slot: i32) -> Result<u64, Error> {
         let (campaigns, tasks): (Vec<_>, Vec<_>) = self.stats.keys().copied().unzip();
-        let [told, completions, rewards, expected] =
-            [0, 1, 2, 3].map(|which| self.stats.values().map(|row| row[which]).collect::<Vec<_>>());
+        let [told, completions, rewards, expected, spent, allocated] = [0, 1, 2, 3, 4, 5]
+            .map(|which| self.stats.values().map(|row| row[which]).collect::<Vec<_>>());
         let values = [
             (&slot as _, Type::INT4),
             (&campaigns as _, Type::INT4_ARRAY),
@@ -395,6 +402,8 @@ impl Counts {
             (&completions as _, Type::INT8_ARRAY),
             (&rewards as _, Type::INT8_ARRAY),
             (&expected as _, Type::INT8_ARRAY),
+            (&spent as _, Type::INT8_ARRAY),
+            (&allocated as _, Type::INT8_ARRAY),
         ];
         session.execute(!campaigns.is_empty(), ADD_STATS, &values).await
     }
@@ -412,6 +421,12 @@ impl Counts {
         ];
         session.execute(!campaigns.is_empty(), ADD_TALLIES, &values).await
     }
+}
+
+/// The columns of a count.
+fn sums(count: TaskCount) -> [i64; 6] {
+    let TaskCount { told, completions, reward_sum, expected, spent, allocated } = count;
+    [told, completions, reward_sum, expected, spent, allocated].map(whole)
 }
 
 fn add<const N: usize>(sums: &mut [i64; N], more: [i64; N]) {

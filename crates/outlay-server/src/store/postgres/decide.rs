@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
+use super::totals::Sums;
 use crate::store::{Ask, Item, Millis, Outcome, Refusal, Tell, UsedKey};
 
 /// A task in a round of a campaign.
@@ -51,6 +52,8 @@ pub(super) struct Known {
     pub(super) compacted: HashSet<usize>,
     /// Issued rounds of campaigns with a horizon, which are locked meanwhile.
     pub(super) handed_out: HashMap<i32, u64>,
+    /// Sums of tasks for which several completions or a spend are reported.
+    pub(super) sums: Sums,
 }
 
 /// Rows to write. Numbers are indices in the batch.
@@ -62,6 +65,8 @@ pub(super) struct Decision<'a> {
     pub(super) keys: BTreeMap<(&'a str, &'a str), (usize, i32, &'a Ask)>,
     /// In the order of writing, which prevents deadlocks: the report and the index in it.
     pub(super) items: BTreeMap<Place, (usize, usize, Item)>,
+    /// Sums of several completions and of spends that the batch adds.
+    added: Sums,
 }
 
 /// For one command.
@@ -164,7 +169,9 @@ impl<'a> Decision<'a> {
                 .map(|(.., item)| Stored { first: item.outcome, counted: item.outcome });
             match in_batch.or_else(|| known.told.get(&place).copied()) {
                 None => is_new.push(true),
-                Some(stored) if stored.first == item.outcome || stored.counted == item.outcome => {
+                Some(Stored { first, counted })
+                    if item.outcome.repeats(&first) || item.outcome.repeats(&counted) =>
+                {
                     is_new.push(false)
                 }
                 Some(stored) => {
@@ -172,12 +179,32 @@ impl<'a> Decision<'a> {
                 }
             }
         }
-        for (number, (item, _)) in
-            tell.items.iter().zip(&is_new).enumerate().filter(|(_, (_, is_new))| **is_new)
+        let new = || tell.items.iter().zip(&is_new).enumerate().filter(|(_, (_, is_new))| **is_new);
+        if let Some((_, (item, _))) =
+            new().find(|(_, (item, _))| !self.has_room(campaign, item, known))
         {
-            self.items.insert(place(campaign, tell, item), (at, number, *item));
+            return Err(Refusal::TooLarge { task: item.task });
+        }
+        for (number, (item, _)) in new() {
+            let place = place(campaign, tell, item);
+            if !item.outcome.is_single(item.expected) {
+                let added = self.added.entry((campaign, place.2)).or_default();
+                added.add(item.outcome, item.expected);
+            }
+            self.items.insert(place, (at, number, *item));
         }
         Ok(Answer::Told(is_new))
+    }
+
+    /// Whether the sums of a task have room for an outcome.
+    fn has_room(&self, campaign: i32, item: &Item, known: &Known) -> bool {
+        if item.outcome.is_single(item.expected) {
+            return true;
+        }
+        let task = (campaign, i32::try_from(item.task).unwrap_or(i32::MAX));
+        let mut sums = known.sums.get(&task).copied().unwrap_or_default();
+        sums.merge(self.added.get(&task).copied().unwrap_or_default());
+        sums.has_room_for(item.outcome, item.expected)
     }
 }
 
@@ -188,8 +215,8 @@ mod tests {
     use super::{Answer, Known, Stored, Wanted, decide};
     use crate::store::{Ask, Item, Key, Outcome, Refusal, Split, Tell};
 
-    const YES: Outcome = Outcome { completed: true, reward: 5 };
-    const NO: Outcome = Outcome { completed: false, reward: 0 };
+    const YES: Outcome = Outcome::success(5);
+    const NO: Outcome = Outcome::FAILED;
 
     fn tell(round: u64, items: &[(u32, Outcome)]) -> Tell {
         let items = items

@@ -23,6 +23,7 @@ mod sessions;
 mod single;
 mod slot;
 mod tls;
+mod totals;
 mod trouble;
 mod verify;
 
@@ -40,8 +41,8 @@ pub use slot::Slots;
 
 use super::{
     CampaignRow, CampaignSnapshot, Checkpoint, Command, Compacted, Compaction, DeletedCampaign,
-    Done, Event, Millis, Outcome, Refusal, RoundRow, SplitRow, Standing, Store, StoreError,
-    StoreMetrics, StoreSize, TokenRow, UsedKey, Verified,
+    Delivery, Done, Event, Millis, Outcome, Refusal, RoundRow, SplitRow, Standing, Store,
+    StoreError, StoreMetrics, StoreSize, TokenRow, UsedKey, Verified,
 };
 use campaigns::Campaigns;
 use decide::{Wanted, whole};
@@ -493,8 +494,58 @@ fn unsigned(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }
 
-fn outcome(completed: bool, reward: i64) -> Outcome {
-    Outcome { completed, reward: unsigned(reward) }
+/// Columns of an outcome as the tables have them: whether the task succeeded, how often if more
+/// than once, the sum of rewards, and the actual and the allocated spend if known.
+#[derive(Debug, Clone, Copy)]
+struct OutcomeColumns {
+    completed: bool,
+    completions: Option<i64>,
+    reward: i64,
+    spent: Option<i64>,
+    allocated: Option<i64>,
+}
+
+impl OutcomeColumns {
+    /// From five columns of a row, in this order.
+    fn of_row(row: &tokio_postgres::Row, place: usize) -> Self {
+        Self {
+            completed: row.get(place),
+            completions: row.get(place + 1),
+            reward: row.get(place + 2),
+            spent: row.get(place + 3),
+            allocated: row.get(place + 4),
+        }
+    }
+
+    fn outcome(self) -> Outcome {
+        let delivery = self.spent.zip(self.allocated);
+        Outcome {
+            completions: self.completions.map_or(u64::from(self.completed), unsigned),
+            reward: unsigned(self.reward),
+            delivery: delivery.map(|(spent, allocated)| Delivery {
+                spent: unsigned(spent),
+                allocated: unsigned(allocated),
+            }),
+        }
+    }
+}
+
+impl From<Outcome> for OutcomeColumns {
+    fn from(outcome: Outcome) -> Self {
+        let Outcome { completions, reward, delivery } = outcome;
+        Self {
+            completed: completions > 0,
+            completions: (completions > 1).then(|| whole(completions)),
+            reward: whole(reward),
+            spent: delivery.map(|delivery| whole(delivery.spent)),
+            allocated: delivery.map(|delivery| whole(delivery.allocated)),
+        }
+    }
+}
+
+/// The outcome in five columns of a row.
+fn outcome(row: &tokio_postgres::Row, place: usize) -> Outcome {
+    OutcomeColumns::of_row(row, place).outcome()
 }
 
 fn digest(bytes: &[u8]) -> [u8; 32] {

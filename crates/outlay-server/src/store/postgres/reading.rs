@@ -10,7 +10,7 @@ use super::campaigns::{self, Home};
 use super::decide::whole;
 use super::session::{Session, Value};
 use super::trouble::Trouble;
-use super::{PostgresStore, digest, outcome, unsigned};
+use super::{OutcomeColumns, PostgresStore, digest, outcome, unsigned};
 use crate::store::{
     CampaignSnapshot, Event, EventKind, LOOKED_BACK, Millis, Outcome, RoundRow, Split, SplitRow,
     Standing, TaskCount, TokenRow, UsedKey,
@@ -23,9 +23,10 @@ fn page(limit: usize) -> i64 {
 /// Sums over all slots, of the tasks and (as task -1) of the campaign, in one statement so that they
 /// are consistent.
 const STANDING: &str = "
-    SELECT task, sum(told)::bigint, sum(completions)::bigint, sum(reward_sum)::bigint, sum(expected)::bigint
+    SELECT task, sum(told)::bigint, sum(completions)::bigint, sum(reward_sum)::bigint, sum(expected)::bigint,
+        sum(spent)::bigint, sum(allocated)::bigint
     FROM stat WHERE campaign = $1 GROUP BY task
-    UNION ALL SELECT -1, sum(rounds)::bigint, sum(version)::bigint, sum(late)::bigint, 0 FROM tally WHERE campaign = $1
+    UNION ALL SELECT -1, sum(rounds)::bigint, sum(version)::bigint, sum(late)::bigint, 0, 0, 0 FROM tally WHERE campaign = $1
     HAVING count(*) > 0";
 
 pub(super) async fn standing(
@@ -46,8 +47,9 @@ fn standing_of(rows: &[Row], tasks: u32) -> Standing {
     let mut standing =
         Standing { tasks: vec![TaskCount::default(); tasks as usize], ..Standing::default() };
     for row in rows {
-        let (task, [first, second, third, fourth]) =
-            (row.get::<_, i32>(0), [1, 2, 3, 4].map(|column| unsigned(row.get(column))));
+        let task = row.get::<_, i32>(0);
+        let [first, second, third, fourth, spent, allocated] =
+            [1, 2, 3, 4, 5, 6].map(|column| unsigned(row.get(column)));
         match usize::try_from(task) {
             Err(_) => (standing.rounds, standing.version, standing.late) = (first, second, third),
             Ok(task) if task < standing.tasks.len() => {
@@ -56,6 +58,8 @@ fn standing_of(rows: &[Row], tasks: u32) -> Standing {
                     completions: second,
                     reward_sum: third,
                     expected: fourth,
+                    spent,
+                    allocated,
                 };
             }
             Ok(_) => {}
@@ -206,11 +210,12 @@ pub(super) async fn open_rounds(
     Ok(rows.iter().map(|row| (unsigned(row.get(0)), row.get(1))).collect())
 }
 
-const FEEDBACK: &str = "SELECT round, task, completed, reward FROM feedback WHERE campaign = $1 AND round > $2 AND round <= $3
-    ORDER BY round, task";
+const FEEDBACK: &str =
+    "SELECT round, task, completed, completions, reward, spent, allocated FROM feedback
+    WHERE campaign = $1 AND round > $2 AND round <= $3 ORDER BY round, task";
 
 const LAST_CORRECTIONS: &str =
-    "SELECT DISTINCT ON (round, task) round, task, to_completed, to_reward FROM correction
+    "SELECT DISTINCT ON (round, task) round, task, to_completed, to_completions, to_reward, to_spent, to_allocated FROM correction
     WHERE campaign = $1 AND round > $2 AND round <= $3 ORDER BY round, task, seq DESC";
 
 pub(super) async fn rounds(
@@ -249,16 +254,11 @@ pub(super) async fn rounds(
     let told = session.repeatable(&store.pool.openings.read, FEEDBACK, &values).await?;
     let corrected =
         session.repeatable(&store.pool.openings.read, LAST_CORRECTIONS, &values).await?;
-    let corrected: HashMap<(i64, i32), Outcome> = corrected
-        .iter()
-        .map(|row| ((row.get(0), row.get(1)), outcome(row.get(2), row.get(3))))
-        .collect();
+    let corrected: HashMap<(i64, i32), Outcome> =
+        corrected.iter().map(|row| ((row.get(0), row.get(1)), outcome(row, 2))).collect();
     for row in &told {
         let (round, task): (i64, i32) = (row.get(0), row.get(1));
-        let counted = corrected
-            .get(&(round, task))
-            .copied()
-            .unwrap_or_else(|| outcome(row.get(2), row.get(3)));
+        let counted = corrected.get(&(round, task)).copied().unwrap_or_else(|| outcome(row, 2));
         if let Ok(place) = rounds.binary_search_by_key(&unsigned(round), |row| row.round) {
             rounds[place].told.push((task.unsigned_abs(), counted));
         }
@@ -269,15 +269,18 @@ pub(super) async fn rounds(
 const CHANGES: &str = "SELECT seq, at, token, status FROM change WHERE campaign = $1 AND seq > $2 ORDER BY seq LIMIT $3";
 
 const TOLD: &str = "
-    SELECT t.seq, t.at, t.token, t.round, t.is_late, f.tasks, f.completed, f.rewards, f.expected
+    SELECT t.seq, t.at, t.token, t.round, t.is_late, f.tasks, f.completed, f.rewards, f.expected, f.completions, f.spent, f.allocated
     FROM (SELECT * FROM told WHERE campaign = $1 AND seq > $2 ORDER BY seq LIMIT $3) t
     CROSS JOIN LATERAL (SELECT array_agg(task ORDER BY place) AS tasks, array_agg(completed ORDER BY place) AS completed,
-        array_agg(reward ORDER BY place) AS rewards, array_agg(expected ORDER BY place) AS expected
+        array_agg(reward ORDER BY place) AS rewards, array_agg(expected ORDER BY place) AS expected,
+        array_agg(completions ORDER BY place) AS completions, array_agg(spent ORDER BY place) AS spent,
+        array_agg(allocated ORDER BY place) AS allocated
         FROM feedback f WHERE f.campaign = $1 AND f.round = t.round AND f.seq = t.seq) f
     ORDER BY t.seq";
 
 const CORRECTIONS: &str = "
-    SELECT seq, at, token, round, task, from_completed, from_reward, to_completed, to_reward, why
+    SELECT seq, at, token, round, task, from_completed, from_completions, from_reward, from_spent, from_allocated,
+        to_completed, to_completions, to_reward, to_spent, to_allocated, to_expected, why
     FROM correction WHERE campaign = $1 AND seq > $2 ORDER BY seq LIMIT $3";
 
 const LAST_EVENT: &str = "
@@ -356,11 +359,19 @@ fn told_kind(row: &Row) -> EventKind {
     // Aggregates over no rows would be null; every report has rows.
     let tasks: Vec<i32> = row.get::<_, Option<_>>(5).unwrap_or_default();
     let completed: Vec<bool> = row.get::<_, Option<_>>(6).unwrap_or_default();
-    let rewards: Vec<i64> = row.get::<_, Option<_>>(7).unwrap_or_default();
-    let expected: Vec<i64> = row.get::<_, Option<_>>(8).unwrap_or_default();
-    let items = tasks.iter().zip(completed).zip(rewards).zip(expected);
-    let items = items.map(|(((task, completed), reward), expected)| {
-        (task.unsigned_abs(), outcome(completed, reward), unsigned(expected))
+    let numbers = |column| row.get::<_, Option<Vec<Option<i64>>>>(column).unwrap_or_default();
+    let [rewards, expected, completions, spent, allocated] = [7, 8, 9, 10, 11].map(numbers);
+    let at = |numbers: &[Option<i64>], place: usize| numbers.get(place).copied().flatten();
+    let items = tasks.iter().zip(completed).enumerate().map(|(place, (task, completed))| {
+        let outcome = OutcomeColumns {
+            completed,
+            completions: at(&completions, place),
+            reward: at(&rewards, place).unwrap_or(0),
+            spent: at(&spent, place),
+            allocated: at(&allocated, place),
+        };
+        let expected = at(&expected, place).map_or(0, unsigned);
+        (task.unsigned_abs(), outcome.outcome(), expected)
     });
     EventKind::Told { round: unsigned(row.get(3)), items: items.collect(), is_late: row.get(4) }
 }
@@ -369,9 +380,10 @@ fn corrected_kind(row: &Row) -> EventKind {
     EventKind::Corrected {
         round: unsigned(row.get(3)),
         task: row.get::<_, i32>(4).unsigned_abs(),
-        from: outcome(row.get(5), row.get(6)),
-        to: outcome(row.get(7), row.get(8)),
-        why: String::from_utf8_lossy(row.get(9)).into_owned(),
+        from: outcome(row, 5),
+        to: outcome(row, 10),
+        expected: row.get::<_, Option<i64>>(15).map(unsigned),
+        why: String::from_utf8_lossy(row.get(16)).into_owned(),
     }
 }
 

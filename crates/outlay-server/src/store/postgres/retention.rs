@@ -144,8 +144,8 @@ pub(super) async fn delete(
 }
 
 const RESTORE: &str = "
-    WITH added AS (INSERT INTO checkpoint_stat (campaign, task, told, completions, reward_sum, expected)
-        SELECT $1, * FROM unnest($7::int[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[]))
+    WITH added AS (INSERT INTO checkpoint_stat (campaign, task, told, completions, reward_sum, expected, spent, allocated)
+        SELECT $1, * FROM unnest($7::int[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[]))
     INSERT INTO checkpoint (campaign, end_round, rounds, version, late, at) VALUES ($1, $2, $3, $4, $5, $6)";
 
 /// Sets the checkpoint of a campaign from another store.
@@ -179,6 +179,8 @@ pub(super) async fn restore(
         column(|count| count.completions),
         column(|count| count.reward_sum),
         column(|count| count.expected),
+        column(|count| count.spent),
+        column(|count| count.allocated),
     ];
     let totals = [end, rounds, version, late].map(|number| whole(*number));
     let values = [
@@ -193,6 +195,8 @@ pub(super) async fn restore(
         (&columns[1] as _, Type::INT8_ARRAY),
         (&columns[2] as _, Type::INT8_ARRAY),
         (&columns[3] as _, Type::INT8_ARRAY),
+        (&columns[4] as _, Type::INT8_ARRAY),
+        (&columns[5] as _, Type::INT8_ARRAY),
     ];
     session.client.execute_typed(RESTORE, &values).await?;
     let next = "UPDATE lease SET next_round = greatest(next_round, $2) WHERE campaign = $1";
@@ -214,15 +218,18 @@ const OLDEST: &str = "
 const COMPACT: &str = "
     WITH split_rows AS (DELETE FROM split WHERE campaign = $1 AND first_round < $2 RETURNING end_round - first_round AS rounds),
         feedback_rows AS (DELETE FROM feedback WHERE campaign = $1 AND round < $2
-            RETURNING round, task, seq, completed, reward, expected),
+            RETURNING round, task, seq, coalesce(completions, completed::int) AS completions, reward, expected,
+            coalesce(spent, 0) AS spent, coalesce(allocated, 0) AS allocated),
         told_rows AS (DELETE FROM told WHERE campaign = $1 AND seq IN (SELECT seq FROM feedback_rows) RETURNING seq, is_late),
         correction_rows AS (DELETE FROM correction WHERE campaign = $1 AND round < $2
-            RETURNING round, task, seq, to_completed, to_reward),
-        last AS (SELECT DISTINCT ON (round, task) round, task, to_completed, to_reward
+            RETURNING round, task, seq, coalesce(to_completions, to_completed::int) AS completions, to_reward,
+            coalesce(to_spent, 0) AS spent, coalesce(to_allocated, 0) AS allocated, to_expected),
+        last AS (SELECT DISTINCT ON (round, task) round, task, completions, to_reward, spent, allocated, to_expected
             FROM correction_rows ORDER BY round, task, seq DESC),
-        counts AS (SELECT f.task, count(*) AS told,
-            count(*) FILTER (WHERE coalesce(last.to_completed, f.completed)) AS completions,
-            sum(coalesce(last.to_reward, f.reward))::bigint AS reward_sum, sum(f.expected)::bigint AS expected
+        counts AS (SELECT f.task, count(*) AS told, sum(coalesce(last.completions, f.completions))::bigint AS completions,
+            sum(coalesce(last.to_reward, f.reward))::bigint AS reward_sum,
+            sum(coalesce(last.to_expected, f.expected))::bigint AS expected,
+            sum(coalesce(last.spent, f.spent))::bigint AS spent, sum(coalesce(last.allocated, f.allocated))::bigint AS allocated
             FROM feedback_rows f LEFT JOIN last USING (round, task) GROUP BY f.task),
         totals AS (SELECT (SELECT coalesce(sum(rounds), 0) FROM split_rows)::bigint AS rounds,
             (SELECT count(*) FROM feedback_rows) AS outcomes, (SELECT count(*) FROM correction_rows) AS corrections,
@@ -232,11 +239,12 @@ const COMPACT: &str = "
             ON CONFLICT (campaign) DO UPDATE SET end_round = greatest(old.end_round, EXCLUDED.end_round),
             rounds = old.rounds + EXCLUDED.rounds, version = old.version + EXCLUDED.version,
             late = old.late + EXCLUDED.late, at = EXCLUDED.at),
-        added AS (INSERT INTO checkpoint_stat AS old (campaign, task, told, completions, reward_sum, expected)
-            SELECT $1, task, told, completions, reward_sum, expected FROM counts
+        added AS (INSERT INTO checkpoint_stat AS old (campaign, task, told, completions, reward_sum, expected, spent, allocated)
+            SELECT $1, task, told, completions, reward_sum, expected, spent, allocated FROM counts
             ON CONFLICT (campaign, task) DO UPDATE SET told = old.told + EXCLUDED.told,
             completions = old.completions + EXCLUDED.completions, reward_sum = old.reward_sum + EXCLUDED.reward_sum,
-            expected = old.expected + EXCLUDED.expected)
+            expected = old.expected + EXCLUDED.expected, spent = old.spent + EXCLUDED.spent,
+            allocated = old.allocated + EXCLUDED.allocated)
     SELECT rounds, outcomes FROM totals";
 
 const NOTHING: Compacted = Compacted { rounds: 0, outcomes: 0, is_done: true };
@@ -347,8 +355,8 @@ pub(super) async fn purge(
 }
 
 const CHECKPOINT: &str = "
-    SELECT task, told, completions, reward_sum, expected, 0::bigint FROM checkpoint_stat WHERE campaign = $1
-    UNION ALL SELECT -1, end_round, rounds, version, late, at FROM checkpoint WHERE campaign = $1";
+    SELECT task, told, completions, reward_sum, expected, spent, allocated FROM checkpoint_stat WHERE campaign = $1
+    UNION ALL SELECT -1, end_round, rounds, version, late, at, 0 FROM checkpoint WHERE campaign = $1";
 
 pub(super) async fn checkpoint(
     store: &PostgresStore,
@@ -373,7 +381,9 @@ pub(super) async fn checkpoint(
             Ok(task) => {
                 if let Some(count) = checkpoint.tasks.get_mut(task) {
                     let (told, completions, reward_sum, expected) = (one, two, three, four);
-                    *count = TaskCount { told, completions, reward_sum, expected };
+                    let [spent, allocated] = [5, 6].map(|column| unsigned(row.get(column)));
+                    *count =
+                        TaskCount { told, completions, reward_sum, expected, spent, allocated };
                 }
             }
         }

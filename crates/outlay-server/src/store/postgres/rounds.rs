@@ -11,10 +11,10 @@ use tokio_postgres::types::Type;
 use super::columns::{
     CompleteColumns, Counts, FeedbackColumns, KeyColumns, SplitColumns, ToldColumns,
 };
-use super::decide::{Answer, Decision, Known, Place, Stored, Wanted, decide, whole};
+use super::decide::{Answer, Decision, Known, Place, Stored, Wanted, decide, place, whole};
 use super::session::{Session, Value};
 use super::trouble::Trouble;
-use super::{SEQ_STEP, digest, outcome, retention, unsigned};
+use super::{SEQ_STEP, digest, outcome, retention, totals, unsigned};
 use crate::store::{Done, Refusal, UsedKey};
 
 /// How often a batch is decided again because others wrote the same rows meanwhile. Each time at
@@ -29,11 +29,12 @@ const READ_KEYS: &str = "
 /// Earlier outcomes and their last corrections. Looked up one by one, because the table is large
 /// and the batch is small.
 const READ_FEEDBACK: &str = "
-    SELECT u.campaign, u.round, u.task, f.completed, f.reward, c.to_completed, c.to_reward
+    SELECT u.campaign, u.round, u.task, f.completed, f.completions, f.reward, f.spent, f.allocated,
+        c.to_completed, c.to_completions, c.to_reward, c.to_spent, c.to_allocated
     FROM unnest($1::int[], $2::bigint[], $3::int[]) AS u (campaign, round, task)
-    CROSS JOIN LATERAL (SELECT f.completed, f.reward, f.seq FROM feedback f
+    CROSS JOIN LATERAL (SELECT f.completed, f.completions, f.reward, f.spent, f.allocated, f.seq FROM feedback f
         WHERE f.campaign = u.campaign AND f.round = u.round AND f.task = u.task LIMIT 1) f
-    LEFT JOIN LATERAL (SELECT k.to_completed, k.to_reward FROM correction k
+    LEFT JOIN LATERAL (SELECT k.to_completed, k.to_completions, k.to_reward, k.to_spent, k.to_allocated FROM correction k
         WHERE k.campaign = u.campaign AND k.round = u.round AND k.task = u.task ORDER BY k.seq DESC LIMIT 1) c ON true
     WHERE f.seq < $4 OR f.seq >= $4 + $5";
 
@@ -44,7 +45,8 @@ pub(super) async fn write(
     opening: &str,
     batch: &[Wanted<'_>],
 ) -> Result<Vec<Result<Done, Refusal>>, Trouble> {
-    let mut known = Known::default();
+    let mut known =
+        Known { sums: totals::read(session, opening, batch).await?, ..Known::default() };
     let (campaigns, limited) = (campaigns(batch), limited(batch));
     for _ in 0..ATTEMPTS {
         let begun = if limited.is_empty() {
@@ -54,7 +56,11 @@ pub(super) async fn write(
             known.handed_out = handed_out(session, &limited).await?;
             Some(first_seq)
         };
-        let tried = decide(batch, &known);
+        let mut tried = decide(batch, &known);
+        let outside = begun.is_none().then_some(opening);
+        if learn_repeated(session, outside, batch, &tried, &mut known).await? {
+            tried = decide(batch, &known);
+        }
         let written = insert(session, opening, &campaigns, begun, &tried).await?;
         learn(session, &tried, &written, &mut known).await?;
         learn_compacted(session, batch, &written, &mut known).await?;
@@ -258,6 +264,46 @@ async fn learn(
     Ok(())
 }
 
+/// Reads whether reports that are refused because their sums become too large repeat earlier ones,
+/// which adds nothing. Returns whether some do. `opening` begins a transaction, if there is none.
+async fn learn_repeated(
+    session: &Session,
+    opening: Option<&str>,
+    batch: &[Wanted<'_>],
+    tried: &Decision<'_>,
+    known: &mut Known,
+) -> Result<bool, Trouble> {
+    let refused = |(wanted, answer): &(&Wanted<'_>, &Answer)| {
+        matches!(wanted, Wanted::Tell(..))
+            && matches!(answer, Answer::Refused(Refusal::TooLarge { .. }))
+    };
+    let mut places: Vec<Place> = Vec::new();
+    for (wanted, _) in batch.iter().zip(&tried.answers).filter(refused) {
+        if let Wanted::Tell(tell, Some(campaign)) = wanted {
+            places.extend(tell.items.iter().map(|item| place(*campaign, tell, item)));
+        }
+    }
+    let campaigns: Vec<_> = places.iter().map(|(campaign, ..)| *campaign).collect();
+    let rounds: Vec<_> = places.iter().map(|(_, round, _)| *round).collect();
+    let tasks: Vec<_> = places.iter().map(|(.., task)| *task).collect();
+    let values: [Value<'_>; 5] = [
+        (&campaigns, Type::INT4_ARRAY),
+        (&rounds, Type::INT8_ARRAY),
+        (&tasks, Type::INT4_ARRAY),
+        (&0_i64, Type::INT8),
+        (&0_i64, Type::INT8),
+    ];
+    if places.is_empty() {
+        return Ok(false);
+    }
+    let told = match opening {
+        Some(opening) => session.repeatable(opening, READ_FEEDBACK, &values).await?,
+        None => session.client.query_typed(READ_FEEDBACK, &values).await?,
+    };
+    known.told.extend(told.iter().map(stored));
+    Ok(!told.is_empty())
+}
+
 fn used_key(row: &Row) -> Option<((String, String), (UsedKey, i64))> {
     let used = UsedKey {
         request: digest(row.get(2)),
@@ -268,13 +314,9 @@ fn used_key(row: &Row) -> Option<((String, String), (UsedKey, i64))> {
 }
 
 fn stored(row: &Row) -> (Place, Stored) {
-    let first = outcome(row.get(3), row.get(4));
-    let corrected: (Option<bool>, Option<i64>) = (row.get(5), row.get(6));
-    let counted = if let (Some(completed), Some(reward)) = corrected {
-        outcome(completed, reward)
-    } else {
-        first
-    };
+    let first = outcome(row, 3);
+    let is_corrected = row.get::<_, Option<bool>>(8).is_some();
+    let counted = if is_corrected { outcome(row, 8) } else { first };
     ((row.get(0), row.get(1), row.get(2)), Stored { first, counted })
 }
 

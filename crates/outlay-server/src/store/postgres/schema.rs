@@ -6,7 +6,7 @@ use super::session::Session;
 use super::trouble::Trouble;
 
 /// Each step migrates the tables to the next version. Released steps are never changed.
-const STEPS: [&str; 5] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
+const STEPS: [&str; 6] = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH];
 
 /// Rows are added and never changed, with four exceptions: the status of a campaign, counters, tokens
 /// and expired keys.
@@ -185,6 +185,17 @@ CREATE TABLE deletion (
     token     text   NOT NULL
 );
 CREATE INDEX deletion_to_purge ON deletion (number) WHERE NOT is_purged;
+"#;
+
+/// Several completions of a task in a round, and actual spends beside the allocated ones.
+const SIXTH: &str = r#"
+-- The number of completions is null if it is 0 or 1, and the spends if none was reported.
+ALTER TABLE feedback ADD COLUMN completions bigint, ADD COLUMN spent bigint, ADD COLUMN allocated bigint;
+-- to_expected is null if the outcome keeps the expected completions that were reported with it.
+ALTER TABLE correction ADD COLUMN from_completions bigint, ADD COLUMN from_spent bigint, ADD COLUMN from_allocated bigint,
+    ADD COLUMN to_completions bigint, ADD COLUMN to_spent bigint, ADD COLUMN to_allocated bigint, ADD COLUMN to_expected bigint;
+ALTER TABLE stat ADD COLUMN spent bigint NOT NULL DEFAULT 0, ADD COLUMN allocated bigint NOT NULL DEFAULT 0;
+ALTER TABLE checkpoint_stat ADD COLUMN spent bigint NOT NULL DEFAULT 0, ADD COLUMN allocated bigint NOT NULL DEFAULT 0;
 "#;
 
 const HAS_TABLES: &str =

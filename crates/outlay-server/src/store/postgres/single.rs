@@ -7,10 +7,11 @@ use super::columns::Counts;
 use super::decide::whole;
 use super::session::Session;
 use super::trouble::Trouble;
-use super::{PostgresStore, SEQ_STEP, outcome, retention, slot, unsigned};
+use super::{OutcomeColumns, PostgresStore, SEQ_STEP, outcome, retention, slot, totals, unsigned};
+use crate::store::record::change;
 use crate::store::{
-    Command, Correction, Done, NewCampaign, Refusal, StatusChange, TokenRevocation, TokenRow,
-    TokenUse,
+    Command, Correction, Done, NewCampaign, Refusal, StatusChange, TaskCount, TokenRevocation,
+    TokenRow, TokenUse,
 };
 
 type Answer = Result<Result<Done, Refusal>, Trouble>;
@@ -114,16 +115,19 @@ async fn set_status(store: &PostgresStore, session: &Session, change: &StatusCha
 }
 
 /// Concurrent corrections of the same outcome wait here, so that each starts from the previous one.
-const HOLD_FEEDBACK: &str = "SELECT completed, reward FROM feedback WHERE campaign = $1 AND round = $2 AND task = $3 FOR UPDATE";
+const HOLD_FEEDBACK: &str =
+    "SELECT completed, completions, reward, spent, allocated, expected FROM feedback
+    WHERE campaign = $1 AND round = $2 AND task = $3 FOR UPDATE";
 
-const LAST_CORRECTION: &str = "SELECT to_completed, to_reward FROM correction WHERE campaign = $1 AND round = $2 AND task = $3
-    ORDER BY seq DESC LIMIT 1";
+const LAST_CORRECTION: &str = "SELECT to_completed, to_completions, to_reward, to_spent, to_allocated, to_expected FROM correction
+    WHERE campaign = $1 AND round = $2 AND task = $3 ORDER BY seq DESC LIMIT 1";
 
 /// The event number is taken here and not at the beginning, so that the numbers have the order of
 /// the corrections.
 const INSERT_CORRECTION: &str = "
-    INSERT INTO correction (campaign, round, task, seq, from_completed, from_reward, to_completed, to_reward, why, at, token)
-    VALUES ($1, $2, $3, nextval('event') * $4, $5, $6, $7, $8, $9, $10, $11)";
+    INSERT INTO correction (campaign, round, task, seq, why, at, token, from_completed, from_completions, from_reward, from_spent,
+        from_allocated, to_completed, to_completions, to_reward, to_spent, to_allocated, to_expected)
+    VALUES ($1, $2, $3, nextval('event') * $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)";
 
 async fn correct(store: &PostgresStore, session: &mut Session, correction: &Correction) -> Answer {
     let slot =
@@ -148,7 +152,7 @@ async fn correct(store: &PostgresStore, session: &mut Session, correction: &Corr
     begun?;
     held?;
     let ((deleted, compacted), first, last) = (removed?, first?, last?);
-    let Some(counted) = last.first().or(first.first()).filter(|_| !first.is_empty()) else {
+    let Some(reported) = first.first() else {
         let is_below = compacted.get(&home.number).is_some_and(|end| round < *end);
         let is_compacted = is_below
             && !retention::without_split(session, &[(0, home.number, round)]).await?.is_empty();
@@ -165,22 +169,44 @@ async fn correct(store: &PostgresStore, session: &mut Session, correction: &Corr
         session.rollback().await?;
         return Ok(Err(Refusal::NoCampaign));
     }
-    let (from, to) = (outcome(counted.get(0), counted.get(1)), correction.to);
-    let counts = Counts::of_correction(home.number, task, from, to);
-    let (from_reward, to_reward) = (whole(from.reward), whole(to.reward));
-    let why = correction.why.as_bytes();
+    let last = last.first();
+    let (from, to) = (outcome(last.unwrap_or(reported), 0), correction.to);
+    let was_expected = unsigned(reported.get(5));
+    let from_expected = last.and_then(|last| last.get::<_, Option<i64>>(5));
+    let from_expected = from_expected.map_or(was_expected, unsigned);
+    let expected = correction.expected.filter(|expected| *expected != was_expected);
+    let to_expected = expected.unwrap_or(was_expected);
+    // The previous outcome is not subtracted: it only makes room.
+    if !to.is_single(to_expected) {
+        let sums = totals::of_task(session, home.number, task).await?;
+        if !sums.has_room_for(to, to_expected) {
+            session.rollback().await?;
+            return Ok(Err(Refusal::TooLarge { task: correction.task }));
+        }
+    }
+    let (before, after) = (TaskCount::of(from, from_expected), TaskCount::of(to, to_expected));
+    let counts = Counts::of_correction(home.number, task, before, after);
+    let (old, new) = (OutcomeColumns::from(from), OutcomeColumns::from(to));
+    let (why, expected) = (correction.why.as_bytes(), expected.map(whole));
     let values = [
         (&home.number as _, Type::INT4),
         (&round as _, Type::INT8),
         (&task as _, Type::INT4),
         (&SEQ_STEP as _, Type::INT8),
-        (&from.completed as _, Type::BOOL),
-        (&from_reward as _, Type::INT8),
-        (&to.completed as _, Type::BOOL),
-        (&to_reward as _, Type::INT8),
         (&why as _, Type::BYTEA),
         (&correction.at as _, Type::INT8),
         (&correction.token as _, Type::TEXT),
+        (&old.completed as _, Type::BOOL),
+        (&old.completions as _, Type::INT8),
+        (&old.reward as _, Type::INT8),
+        (&old.spent as _, Type::INT8),
+        (&old.allocated as _, Type::INT8),
+        (&new.completed as _, Type::BOOL),
+        (&new.completions as _, Type::INT8),
+        (&new.reward as _, Type::INT8),
+        (&new.spent as _, Type::INT8),
+        (&new.allocated as _, Type::INT8),
+        (&expected as _, Type::INT8),
     ];
     let (inserted, stats, tallies, ended) = tokio::join! {
         biased;
@@ -193,7 +219,7 @@ async fn correct(store: &PostgresStore, session: &mut Session, correction: &Corr
         counted.map_err(|error| Trouble::at_commit(&error))?;
     }
     ended.map_err(|error| Trouble::of_commit(&error))?;
-    Ok(Ok(Done::Corrected { from }))
+    Ok(Ok(Done::Corrected { from, expected_change: change(from_expected, to_expected) }))
 }
 
 async fn add_token(store: &PostgresStore, session: &Session, token: &TokenRow) -> Answer {

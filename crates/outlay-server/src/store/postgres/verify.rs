@@ -17,22 +17,26 @@ const TOTALS: &str = "SELECT (SELECT count(*) FROM campaign),
 /// Tasks whose sums over all slots differ from the checkpoint plus the counts of the remaining
 /// feedback, with the last corrections.
 const TASKS: &str = "
-    WITH last AS (SELECT DISTINCT ON (campaign, round, task) campaign, round, task, to_completed, to_reward
+    WITH last AS (SELECT DISTINCT ON (campaign, round, task) campaign, round, task, coalesce(to_completions, to_completed::int)
+            AS completions, to_reward, coalesce(to_spent, 0) AS spent, coalesce(to_allocated, 0) AS allocated, to_expected
             FROM correction ORDER BY campaign, round, task, seq DESC),
         left_over AS (SELECT f.campaign, f.task, count(*) AS told,
-            count(*) FILTER (WHERE coalesce(last.to_completed, f.completed)) AS completions,
-            sum(coalesce(last.to_reward, f.reward)) AS reward_sum, sum(f.expected) AS expected
+            sum(coalesce(last.completions, f.completions, f.completed::int)) AS completions,
+            sum(coalesce(last.to_reward, f.reward)) AS reward_sum, sum(coalesce(last.to_expected, f.expected)) AS expected,
+            sum(coalesce(last.spent, f.spent, 0)) AS spent, sum(coalesce(last.allocated, f.allocated, 0)) AS allocated
             FROM feedback f LEFT JOIN last USING (campaign, round, task) GROUP BY f.campaign, f.task),
         folded AS (SELECT campaign, task, sum(told) AS told, sum(completions) AS completions, sum(reward_sum) AS reward_sum,
-            sum(expected) AS expected FROM (SELECT * FROM left_over
-            UNION ALL SELECT campaign, task, told, completions, reward_sum, expected FROM checkpoint_stat) AS parts
+            sum(expected) AS expected, sum(spent) AS spent, sum(allocated) AS allocated FROM (SELECT * FROM left_over
+            UNION ALL SELECT campaign, task, told, completions, reward_sum, expected, spent, allocated FROM checkpoint_stat) AS parts
             GROUP BY campaign, task),
         kept AS (SELECT campaign, task, sum(told) AS told, sum(completions) AS completions, sum(reward_sum) AS reward_sum,
-            sum(expected) AS expected FROM stat GROUP BY campaign, task)
+            sum(expected) AS expected, sum(spent) AS spent, sum(allocated) AS allocated FROM stat GROUP BY campaign, task)
     SELECT coalesce(c.id, '?'), task FROM folded FULL JOIN kept USING (campaign, task) LEFT JOIN campaign c ON c.number = campaign
     WHERE NOT EXISTS (SELECT FROM deletion d WHERE d.number = campaign AND NOT d.is_purged)
-        AND (coalesce(folded.told, 0), coalesce(folded.completions, 0), coalesce(folded.reward_sum, 0), coalesce(folded.expected, 0))
-        <> (coalesce(kept.told, 0), coalesce(kept.completions, 0), coalesce(kept.reward_sum, 0), coalesce(kept.expected, 0))
+        AND (coalesce(folded.told, 0), coalesce(folded.completions, 0), coalesce(folded.reward_sum, 0), coalesce(folded.expected, 0),
+            coalesce(folded.spent, 0), coalesce(folded.allocated, 0))
+        <> (coalesce(kept.told, 0), coalesce(kept.completions, 0), coalesce(kept.reward_sum, 0), coalesce(kept.expected, 0),
+            coalesce(kept.spent, 0), coalesce(kept.allocated, 0))
     ORDER BY 1, 2";
 
 /// Campaigns whose rounds, versions or late outcomes differ from their rows.

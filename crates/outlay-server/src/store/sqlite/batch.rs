@@ -11,11 +11,13 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use super::failure::broken;
 use super::items::{self, Items};
-use super::read::LIVE_KEY;
+use super::read::{LIVE_KEY, natural_or, outcome};
 use super::retention;
+use crate::store::record::change;
 use crate::store::{
-    Ask, CampaignStatus, Checkpoint, Command, Correction, Deletion, Done, Key, Millis, NewCampaign,
-    Outcome, Refusal, RestoredCheckpoint, StatusChange, Tell, TokenRevocation, TokenRow, TokenUse,
+    Ask, CampaignStatus, Checkpoint, Command, Correction, Deletion, Delivery, Done, Item, Key,
+    Millis, NewCampaign, Outcome, Refusal, RestoredCheckpoint, StatusChange, TaskCount, Tell,
+    TokenRevocation, TokenRow, TokenUse,
 };
 
 type Answer = rusqlite::Result<Result<Done, Refusal>>;
@@ -43,6 +45,46 @@ struct Count {
     completions: i64,
     reward_sum: i64,
     expected: i64,
+    spent: i64,
+    allocated: i64,
+}
+
+impl Count {
+    /// Adds counts; fails if a sum is too large.
+    fn add(&mut self, more: TaskCount) -> rusqlite::Result<()> {
+        let TaskCount { told, completions, reward_sum, expected, spent, allocated } = more;
+        for (sum, more) in [
+            (&mut self.told, told),
+            (&mut self.completions, completions),
+            (&mut self.reward_sum, reward_sum),
+            (&mut self.expected, expected),
+            (&mut self.spent, spent),
+            (&mut self.allocated, allocated),
+        ] {
+            *sum = sum_of(*sum, whole(more)?)?;
+        }
+        Ok(())
+    }
+
+    /// Replaces one outcome by another.
+    fn correct(
+        &mut self,
+        from: Outcome,
+        to: Outcome,
+        expected_change: i64,
+    ) -> rusqlite::Result<()> {
+        let (from, to) = (TaskCount::of(from, 0), TaskCount::of(to, 0));
+        for (sum, from, to) in [
+            (&mut self.completions, from.completions, to.completions),
+            (&mut self.reward_sum, from.reward_sum, to.reward_sum),
+            (&mut self.spent, from.spent, to.spent),
+            (&mut self.allocated, from.allocated, to.allocated),
+        ] {
+            *sum = sum_of(*sum, whole(to)? - whole(from)?)?;
+        }
+        self.expected = sum_of(self.expected, expected_change)?;
+        Ok(())
+    }
 }
 
 /// Commands on their way into one transaction.
@@ -79,6 +121,9 @@ struct Told {
     task: u32,
     first: Outcome,
     counted: Outcome,
+    /// Predicted completions, as reported and after corrections.
+    expected: u64,
+    corrected: u64,
 }
 
 impl<'a> Batch<'a> {
@@ -274,11 +319,7 @@ impl<'a> Batch<'a> {
         tally.rounds += whole(checkpoint.rounds)?;
         tally.late += whole(checkpoint.late)?;
         for (task, count) in (0..).zip(&checkpoint.tasks).filter(|(_, count)| count.told > 0) {
-            let total = self.counts.entry((known.number, task)).or_default();
-            total.told += whole(count.told)?;
-            total.completions += whole(count.completions)?;
-            total.reward_sum = sum(total.reward_sum, whole(count.reward_sum)?)?;
-            total.expected = sum(total.expected, whole(count.expected)?)?;
+            self.counts.entry((known.number, task)).or_default().add(*count)?;
         }
         self.campaigns.remove(&restored.campaign);
         Ok(Ok(Done::Restored))
@@ -404,7 +445,9 @@ impl<'a> Batch<'a> {
         for item in &tell.items {
             match place_of(&told, item.task).map(|place| &told[place]) {
                 None => is_new.push(true),
-                Some(told) if told.first == item.outcome || told.counted == item.outcome => {
+                Some(Told { first, counted, .. })
+                    if item.outcome.repeats(first) || item.outcome.repeats(counted) =>
+                {
                     is_new.push(false)
                 }
                 Some(told) => {
@@ -414,6 +457,14 @@ impl<'a> Batch<'a> {
         }
         let new =
             || tell.items.iter().zip(&is_new).filter(|(_, is_new)| **is_new).map(|(item, _)| item);
+        for item in new() {
+            let count = TaskCount::of(item.outcome, item.expected);
+            if !item.outcome.is_single(item.expected)
+                && !self.has_room(known.number, item.task, count)?
+            {
+                return Ok(Err(Refusal::TooLarge { task: item.task }));
+            }
+        }
         let count = new().count() as i64;
         if count > 0 {
             let row = params![
@@ -428,10 +479,7 @@ impl<'a> Batch<'a> {
             reports.insert.execute(row)?;
             for item in new() {
                 let total = self.counts.entry((known.number, item.task)).or_default();
-                total.told += 1;
-                total.completions += i64::from(item.outcome.completed);
-                total.reward_sum = sum(total.reward_sum, whole(item.outcome.reward)?)?;
-                total.expected = sum(total.expected, whole(item.expected)?)?;
+                total.add(TaskCount::of(item.outcome, item.expected))?;
             }
             let tally = self.tallies.entry(known.number).or_default();
             tally.version += count;
@@ -442,6 +490,28 @@ impl<'a> Batch<'a> {
         let is_complete = all == i64::from(known.tasks)
             || self.there(known.number, round)?.is_some_and(|there| all >= there);
         Ok(Ok(Done::Told { is_new, is_complete }))
+    }
+
+    /// Whether the sums of a task, including this batch, have room for more. Single outcomes need no
+    /// check, and so no statement.
+    fn has_room(&self, campaign: i64, task: u32, more: TaskCount) -> rusqlite::Result<bool> {
+        let find = "SELECT completions, reward_sum, expected, spent, allocated FROM task_count \
+                    WHERE campaign = ?1 AND task = ?2";
+        let sums = |row: &rusqlite::Row<'_>| -> rusqlite::Result<[i64; 5]> {
+            Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?])
+        };
+        let mut find = self.connection.prepare_cached(find)?;
+        let kept = find.query_row(params![campaign, task], sums).optional()?.unwrap_or_default();
+        let new = self.counts.get(&(campaign, task)).copied().unwrap_or_default();
+        let new = [new.completions, new.reward_sum, new.expected, new.spent, new.allocated];
+        let TaskCount { completions, reward_sum, expected, spent, allocated, .. } = more;
+        let more = [completions, reward_sum, expected, spent, allocated];
+        let sum = |((kept, new), more): ((i64, i64), u64)| {
+            kept.checked_add(new)?.checked_add(i64::try_from(more).ok()?)
+        };
+        let most = i64::try_from(TaskCount::MAX_SUM).unwrap_or(i64::MAX);
+        let sums = kept.into_iter().zip(new).zip(more).map(sum);
+        Ok(sums.into_iter().all(|sum| sum.is_some_and(|sum| sum <= most)))
     }
 
     /// Number of available tasks of a round; none if the round was not issued.
@@ -469,7 +539,9 @@ impl<'a> Batch<'a> {
         while let Some(row) = rows.next()? {
             for item in Items(row.get_ref(0)?.as_blob()?) {
                 let item = item.ok_or_else(|| broken("items of a report"))?;
-                told.push(Told { task: item.task, first: item.outcome, counted: item.outcome });
+                let Item { task, outcome, expected } = item;
+                let (first, counted, corrected) = (outcome, outcome, expected);
+                told.push(Told { task, first, counted, expected, corrected });
             }
         }
         told.sort_unstable_by_key(|told| told.task);
@@ -485,14 +557,15 @@ impl<'a> Batch<'a> {
         round: i64,
         told: &mut [Told],
     ) -> rusqlite::Result<()> {
-        let find = "SELECT task, to_completed, to_reward FROM correction WHERE campaign = ?1 AND round = ?2 ORDER BY task, seq";
+        let find = "SELECT task, to_completed, to_reward, to_spent, to_allocated, to_expected FROM correction \
+                    WHERE campaign = ?1 AND round = ?2 ORDER BY task, seq";
         let mut find = self.connection.prepare_cached(find)?;
         let mut rows = find.query([campaign, round])?;
         while let Some(row) = rows.next()? {
             let task: u32 = row.get(0)?;
-            let outcome = Outcome { completed: row.get(1)?, reward: row.get::<_, i64>(2)? as u64 };
             if let Some(place) = place_of(told, task) {
-                told[place].counted = outcome;
+                told[place].counted = outcome(row, 1)?;
+                told[place].corrected = natural_or(row, 5, told[place].expected)?;
             }
         }
         Ok(())
@@ -507,31 +580,65 @@ impl<'a> Batch<'a> {
             return Ok(Err(Refusal::Compacted));
         }
         let told = self.told(known.number, round, reports)?;
-        let Some(from) = place_of(&told, correction.task).map(|place| told[place].counted) else {
+        let Some(told) = place_of(&told, correction.task).map(|place| &told[place]) else {
             return Ok(Err(Refusal::NothingToCorrect));
         };
-        let (to, from_reward, to_reward) =
-            (correction.to, whole(from.reward)?, whole(correction.to.reward)?);
-        let insert = "INSERT INTO correction (campaign, round, task, seq, from_completed, from_reward, to_completed, to_reward, at, token, \
-                      why) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+        let (from, to) = (told.counted, correction.to);
+        let expected = correction.expected.filter(|expected| *expected != told.expected);
+        let corrected = expected.unwrap_or(told.expected);
+        // The previous outcome is not subtracted: it only makes room.
+        if !to.is_single(corrected)
+            && !self.has_room(known.number, correction.task, TaskCount::of(to, corrected))?
+        {
+            return Ok(Err(Refusal::TooLarge { task: correction.task }));
+        }
+        self.insert_correction(known.number, round, from, expected, correction)?;
+        let expected_change = change(told.corrected, corrected);
+        let total = self.counts.entry((known.number, correction.task)).or_default();
+        total.correct(from, to, expected_change)?;
+        self.tallies.entry(known.number).or_default().version += 1;
+        Ok(Ok(Done::Corrected { from, expected_change }))
+    }
+
+    fn insert_correction(
+        &mut self,
+        campaign: i64,
+        round: i64,
+        from: Outcome,
+        expected: Option<u64>,
+        correction: &Correction,
+    ) -> rusqlite::Result<()> {
+        let insert = "INSERT INTO correction (campaign, round, task, seq, from_completed, from_reward, from_spent, from_allocated, \
+                      to_completed, to_reward, to_spent, to_allocated, to_expected, at, token, why) \
+                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
+        let spends = |outcome: Outcome| -> rusqlite::Result<[Option<i64>; 2]> {
+            let Some(Delivery { spent, allocated }) = outcome.delivery else {
+                return Ok([None; 2]);
+            };
+            Ok([Some(whole(spent)?), Some(whole(allocated)?)])
+        };
+        let to = correction.to;
+        let ([from_spent, from_allocated], [to_spent, to_allocated]) = (spends(from)?, spends(to)?);
+        let seq = self.next_seq();
         self.connection.prepare_cached(insert)?.execute(params![
-            known.number,
+            campaign,
             round,
             correction.task,
-            self.next_seq(),
-            from.completed,
-            from_reward,
-            to.completed,
-            to_reward,
+            seq,
+            whole(from.completions)?,
+            whole(from.reward)?,
+            from_spent,
+            from_allocated,
+            whole(to.completions)?,
+            whole(to.reward)?,
+            to_spent,
+            to_allocated,
+            expected.map(whole).transpose()?,
             correction.at,
             correction.token,
             correction.why,
         ])?;
-        let total = self.counts.entry((known.number, correction.task)).or_default();
-        total.completions += i64::from(to.completed) - i64::from(from.completed);
-        total.reward_sum = sum(total.reward_sum, to_reward - from_reward)?;
-        self.tallies.entry(known.number).or_default().version += 1;
-        Ok(Ok(Done::Corrected { from }))
+        Ok(())
     }
 
     fn write_counts(&mut self) -> rusqlite::Result<()> {
@@ -558,8 +665,9 @@ impl<'a> Batch<'a> {
         let mut add = self.connection.prepare_cached(&add_counts_statement(rows))?;
         for counts in counts.chunks_exact(rows) {
             let numbers = counts.iter().flat_map(|((campaign, task), count)| {
-                let Count { told, completions, reward_sum, expected } = **count;
-                [*campaign, i64::from(*task), told, completions, reward_sum, expected]
+                let Count { told, completions, reward_sum, expected, spent, allocated } = **count;
+                let sums = [told, completions, reward_sum, expected, spent, allocated];
+                [*campaign, i64::from(*task)].into_iter().chain(sums)
             });
             add.execute(rusqlite::params_from_iter(numbers))?;
         }
@@ -603,11 +711,13 @@ impl<'a> Batch<'a> {
 const ROWS_PER_STATEMENT: [usize; 3] = [64, 4, 1];
 
 fn add_counts_statement(rows: usize) -> String {
-    let values = vec!["(?, ?, ?, ?, ?, ?)"; rows].join(", ");
+    let values = vec!["(?, ?, ?, ?, ?, ?, ?, ?)"; rows].join(", ");
     format!(
-        "INSERT INTO task_count (campaign, task, told, completions, reward_sum, expected) VALUES {values} \
-         ON CONFLICT DO UPDATE SET told = told + excluded.told, completions = completions + excluded.completions, \
-         reward_sum = reward_sum + excluded.reward_sum, expected = expected + excluded.expected"
+        "INSERT INTO task_count (campaign, task, told, completions, reward_sum, expected, spent, allocated) \
+         VALUES {values} ON CONFLICT DO UPDATE SET told = told + excluded.told, \
+         completions = completions + excluded.completions, reward_sum = reward_sum + excluded.reward_sum, \
+         expected = expected + excluded.expected, spent = spent + excluded.spent, \
+         allocated = allocated + excluded.allocated"
     )
 }
 
@@ -628,7 +738,7 @@ fn whole(number: u64) -> rusqlite::Result<i64> {
     i64::try_from(number).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
 }
 
-fn sum(total: i64, more: i64) -> rusqlite::Result<i64> {
+fn sum_of(total: i64, more: i64) -> rusqlite::Result<i64> {
     total.checked_add(more).ok_or_else(|| {
         rusqlite::Error::ToSqlConversionFailure("a sum of rewards is too large".into())
     })

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 
 use super::failure::broken;
 use super::items::Items;
-use super::read::{self, natural, outcome};
+use super::read::{self, maybe_natural, natural, outcome};
 use crate::store::{Checkpoint, Outcome, Standing, TaskCount, Verified};
 
 type Read<T> = rusqlite::Result<T>;
@@ -96,6 +96,14 @@ fn strays(connection: &Connection) -> Read<i64> {
     connection.query_row(&list, [], |row| row.get(0))
 }
 
+/// The outcome before the first correction and after the last one.
+struct Corrected {
+    first: Outcome,
+    last: Outcome,
+    /// Predicted completions after the last one; absent: as reported.
+    expected: Option<u64>,
+}
+
 /// A campaign being checked.
 struct Folding {
     standing: Standing,
@@ -103,8 +111,8 @@ struct Folding {
     faults: Vec<String>,
     /// First and one past the last round of each request, in order.
     asks: Vec<(i64, i64)>,
-    /// By round and task: the outcome before the first correction and after the last one.
-    corrections: HashMap<(i64, u32), (Outcome, Outcome)>,
+    /// By round and task.
+    corrections: HashMap<(i64, u32), Corrected>,
     /// The last round in which each task occurred; rounds are in order.
     last_met: Vec<i64>,
 }
@@ -132,21 +140,22 @@ impl Folding {
     }
 
     fn read_corrections(&mut self, connection: &Connection, campaign: i64) -> Read<()> {
-        let list = "SELECT round, task, from_completed, from_reward, to_completed, to_reward FROM correction WHERE campaign = ?1 \
-                    ORDER BY round, task, seq";
-        let mut list = connection.prepare_cached(list)?;
+        let list = read::corrections(connection)?;
+        let list = format!("{list} WHERE campaign = ?1 ORDER BY round, task, seq");
+        let mut list = connection.prepare_cached(&list)?;
         let mut rows = list.query([campaign])?;
         while let Some(row) = rows.next()? {
             let (place, from, to) =
-                ((row.get(0)?, row.get(1)?), outcome(row, 2)?, outcome(row, 4)?);
-            let (_, last) = self.corrections.entry(place).or_insert((from, from));
-            if *last != from {
+                ((row.get(0)?, row.get(1)?), outcome(row, 2)?, outcome(row, 6)?);
+            let none = Corrected { first: from, last: from, expected: None };
+            let corrected = self.corrections.entry(place).or_insert(none);
+            if corrected.last != from {
                 self.faults.push(format!(
                     "round {}: a correction does not follow the one before",
                     place.0
                 ));
             }
-            *last = to;
+            (corrected.last, corrected.expected) = (to, maybe_natural(row, 10)?);
             self.standing.version += 1;
         }
         Ok(())
@@ -187,18 +196,19 @@ impl Folding {
             if std::mem::replace(met, round) == round {
                 self.faults.push(format!("round {round}: task {task} is counted twice"));
             }
-            let mut outcome = item.outcome;
+            let (mut outcome, mut expected) = (item.outcome, item.expected);
             if !self.corrections.is_empty()
-                && let Some((from, to)) = self.corrections.remove(&(round, item.task))
+                && let Some(corrected) = self.corrections.remove(&(round, item.task))
             {
-                if from != outcome {
+                if corrected.first != outcome {
                     self.faults.push(format!(
                         "round {round}: a correction of an outcome that differs from the reported one"
                     ));
                 }
-                outcome = to;
+                outcome = corrected.last;
+                expected = corrected.expected.unwrap_or(expected);
             }
-            count.add(outcome, item.expected);
+            count.add(outcome, expected);
             self.items += 1;
         }
         Ok(())

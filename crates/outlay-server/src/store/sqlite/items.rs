@@ -2,17 +2,33 @@
 //!
 //! A report is one row instead of one row per task: a third of the bytes, and one statement.
 
-use crate::store::{Item, Outcome};
+use crate::store::{Delivery, Item, Outcome};
+
+/// Set in the first number of an item that has a number of completions.
+const HAS_COUNT: u64 = 1 << 33;
+/// Set in the first number of an item that has a spend.
+const HAS_SPEND: u64 = 1 << 34;
 
 /// Encodes items, each as three numbers: twice the task, plus one if it succeeded; the reward; the
-/// probability of success. Numbers are written with seven bits per byte, low bits first; the high bit
+/// predicted completions. Flags above the task in the first number mean that more numbers follow: the
+/// completions if there are several, and the actual and the allocated spend. Numbers are written with seven bits per byte, low bits first; the high bit
 /// means that more bytes follow (LEB128).
 pub(super) fn written<'a>(items: impl Iterator<Item = &'a Item>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(48);
     for Item { task, outcome, expected } in items {
-        push(&mut bytes, u64::from(*task) << 1 | u64::from(outcome.completed));
-        push(&mut bytes, outcome.reward);
+        let Outcome { completions, reward, delivery } = *outcome;
+        let count = if completions > 1 { HAS_COUNT } else { completions };
+        let spend = delivery.map_or(0, |_| HAS_SPEND);
+        push(&mut bytes, u64::from(*task) << 1 | count | spend);
+        push(&mut bytes, reward);
         push(&mut bytes, *expected);
+        if completions > 1 {
+            push(&mut bytes, completions);
+        }
+        if let Some(Delivery { spent, allocated }) = delivery {
+            push(&mut bytes, spent);
+            push(&mut bytes, allocated);
+        }
     }
     bytes
 }
@@ -38,8 +54,18 @@ impl Iterator for Items<'_> {
 impl Items<'_> {
     fn item(&mut self) -> Option<Item> {
         let (head, reward, expected) = (self.number()?, self.number()?, self.number()?);
-        let task = u32::try_from(head >> 1).ok()?;
-        Some(Item { task, outcome: Outcome { completed: head & 1 == 1, reward }, expected })
+        let task = u32::try_from((head & !(HAS_COUNT | HAS_SPEND)) >> 1).ok()?;
+        let completions = if head & HAS_COUNT == 0 {
+            head & 1
+        } else {
+            self.number().filter(|count| *count > 1 && head & 1 == 0)?
+        };
+        let delivery = if head & HAS_SPEND == 0 {
+            None
+        } else {
+            Some(Delivery { spent: self.number()?, allocated: self.number()? })
+        };
+        Some(Item { task, outcome: Outcome { completions, reward, delivery }, expected })
     }
 
     fn number(&mut self) -> Option<u64> {
@@ -94,10 +120,13 @@ mod tests {
 
     fn item() -> impl Strategy<Value = Item> {
         let number = || prop_oneof![0..300_u64, 0..=1_000_000_000_u64, any::<u64>()];
-        (any::<u32>(), any::<bool>(), number(), number()).prop_map(
-            |(task, completed, reward, expected)| Item {
+        let delivery = prop::option::of((number(), number()))
+            .prop_map(|known| known.map(|(spent, allocated)| Delivery { spent, allocated }));
+        let completions = prop_oneof![0..3_u64, number()];
+        (any::<u32>(), completions, number(), delivery, number()).prop_map(
+            |(task, completions, reward, delivery, expected)| Item {
                 task,
-                outcome: Outcome { completed, reward },
+                outcome: Outcome { completions, reward, delivery },
                 expected,
             },
         )
@@ -122,18 +151,27 @@ mod tests {
 
     #[test]
     fn cut_items_are_refused() {
-        let item = Item {
-            task: 3,
-            outcome: Outcome { completed: true, reward: 500_000_000 },
-            expected: 7,
-        };
-        let bytes = written([item, item].iter());
-        for length in 0..bytes.len() {
-            let read: Option<Vec<_>> = Items(&bytes[..length]).collect();
-            let expected = [(0, Some(vec![])), (bytes.len() / 2, Some(vec![item]))]
-                .into_iter()
-                .find(|(whole, _)| *whole == length);
-            assert_eq!(read, expected.and_then(|(_, items)| items), "{length} bytes");
+        let single = Outcome::success(500_000_000);
+        let delivery = Some(Delivery { spent: 300, allocated: 400 });
+        let counted = Outcome { completions: 24, reward: 12_500_000_000, delivery };
+        for outcome in [single, counted] {
+            let item = Item { task: 3, outcome, expected: 7 };
+            let bytes = written([item, item].iter());
+            for length in 0..bytes.len() {
+                let read: Option<Vec<_>> = Items(&bytes[..length]).collect();
+                let expected = [(0, Some(vec![])), (bytes.len() / 2, Some(vec![item]))]
+                    .into_iter()
+                    .find(|(whole, _)| *whole == length);
+                assert_eq!(read, expected.and_then(|(_, items)| items), "{length} bytes");
+            }
         }
+    }
+
+    /// Single outcomes are written as before there were counts.
+    #[test]
+    fn single_outcomes_keep_their_bytes() {
+        let items = [(5, Outcome::success(300)), (2, Outcome::FAILED)]
+            .map(|(task, outcome)| Item { task, outcome, expected: 9 });
+        assert_eq!(written(items.iter()), [11, 0xac, 2, 9, 4, 0, 9]);
     }
 }

@@ -11,8 +11,9 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::failure::broken;
 use super::items::{self, Items};
 use crate::store::{
-    CampaignRow, CampaignStatus, Checkpoint, DeletedCampaign, Event, EventKind, LOOKED_BACK,
-    Millis, Outcome, RoundRow, Split, SplitRow, Standing, TaskCount, TokenRow, UsedKey,
+    CampaignRow, CampaignStatus, Checkpoint, DeletedCampaign, Delivery, Event, EventKind,
+    LOOKED_BACK, Millis, Outcome, RoundRow, Split, SplitRow, Standing, TaskCount, TokenRow,
+    UsedKey,
 };
 
 type Read<T> = rusqlite::Result<T>;
@@ -99,9 +100,7 @@ pub(super) fn standing(connection: &Connection, campaign: &str) -> Read<Standing
     else {
         return Ok(Standing::default());
     };
-    let counts =
-        "SELECT task, told, completions, reward_sum, expected FROM task_count WHERE campaign = ?1";
-    read_counts(connection, counts, number, &mut standing.tasks)?;
+    read_counts(connection, "task_count", number, &mut standing.tasks)?;
     Ok(standing)
 }
 
@@ -126,19 +125,40 @@ pub(super) fn checkpoint(connection: &Connection, campaign: i64) -> Read<Option<
     };
     let found = connection.prepare_cached(find)?.query_row([campaign], totals).optional()?;
     let Some(mut checkpoint) = found else { return Ok(None) };
-    let counts = "SELECT task, told, completions, reward_sum, expected FROM checkpoint_count WHERE campaign = ?1";
-    read_counts(connection, counts, campaign, &mut checkpoint.tasks)?;
+    read_counts(connection, "checkpoint_count", campaign, &mut checkpoint.tasks)?;
     Ok(Some(checkpoint))
 }
 
-/// Reads task, told, completions, rewards and expected completions of each task.
+/// Whether the file has columns for spends. Files of earlier versions can be read without
+/// migration.
+fn has_spends(connection: &Connection) -> Read<bool> {
+    let find = "SELECT count(*) > 0 FROM pragma_table_info('correction') WHERE name = 'to_spent'";
+    connection.prepare_cached(find)?.query_row([], |row| row.get(0))
+}
+
+/// Selects round, task, the outcomes before and after, and the new expected completions.
+pub(super) fn corrections(connection: &Connection) -> Read<&'static str> {
+    Ok(if has_spends(connection)? {
+        "SELECT round, task, from_completed, from_reward, from_spent, from_allocated, \
+         to_completed, to_reward, to_spent, to_allocated, to_expected, seq, at, token, why FROM correction"
+    } else {
+        "SELECT round, task, from_completed, from_reward, NULL, NULL, \
+         to_completed, to_reward, NULL, NULL, NULL, seq, at, token, why FROM correction"
+    })
+}
+
+/// Reads the counts of each task from a table.
 fn read_counts(
     connection: &Connection,
-    select: &str,
+    table: &str,
     campaign: i64,
     tasks: &mut [TaskCount],
 ) -> Read<()> {
-    let mut counts = connection.prepare_cached(select)?;
+    let spends = if has_spends(connection)? { "spent, allocated" } else { "0, 0" };
+    let select = format!(
+        "SELECT task, told, completions, reward_sum, expected, {spends} FROM {table} WHERE campaign = ?1"
+    );
+    let mut counts = connection.prepare_cached(&select)?;
     let mut rows = counts.query([campaign])?;
     while let Some(row) = rows.next()? {
         let count = tasks
@@ -149,6 +169,8 @@ fn read_counts(
             completions: natural(row, 2)?,
             reward_sum: natural(row, 3)?,
             expected: natural(row, 4)?,
+            spent: natural(row, 5)?,
+            allocated: natural(row, 6)?,
         };
     }
     Ok(())
@@ -313,12 +335,14 @@ fn told(
         }
     }
     told.values_mut().for_each(|of_round| of_round.sort_unstable_by_key(|(task, _)| *task));
-    let corrections = "SELECT round, task, to_completed, to_reward FROM correction \
-                       WHERE campaign = ?1 AND round >= ?2 AND round < ?3 ORDER BY round, task, seq";
-    let mut corrections = connection.prepare_cached(corrections)?;
+    let corrections = format!(
+        "{} WHERE campaign = ?1 AND round >= ?2 AND round < ?3 ORDER BY round, task, seq",
+        corrections(connection)?
+    );
+    let mut corrections = connection.prepare_cached(&corrections)?;
     let mut rows = corrections.query(span)?;
     while let Some(row) = rows.next()? {
-        let (task, outcome): (u32, _) = (row.get(1)?, outcome(row, 2)?);
+        let (task, outcome): (u32, _) = (row.get(1)?, outcome(row, 6)?);
         let Some(of_round) = told.get_mut(&natural(row, 0)?) else { continue };
         if let Ok(place) = of_round.binary_search_by_key(&task, |(task, _)| *task) {
             of_round[place].1 = outcome;
@@ -380,14 +404,10 @@ pub(super) fn events(
             EventKind::Told { round: natural(row, 3)?, items, is_late: row.get(4)? },
         )
     })?;
-    let corrections = "SELECT seq, at, token, round, task, from_completed, from_reward, to_completed, to_reward, why FROM correction";
-    add(corrections, |row| {
-        let (round, task, why) = (natural(row, 3)?, row.get(4)?, row.get(9)?);
-        event(
-            row,
-            [0, 1, 2],
-            EventKind::Corrected { round, task, from: outcome(row, 5)?, to: outcome(row, 7)?, why },
-        )
+    add(corrections(connection)?, |row| {
+        let (round, task, why) = (natural(row, 0)?, row.get(1)?, row.get(14)?);
+        let (from, to, expected) = (outcome(row, 2)?, outcome(row, 6)?, maybe_natural(row, 10)?);
+        event(row, [11, 12, 13], EventKind::Corrected { round, task, from, to, expected, why })
     })?;
     events.sort_unstable_by_key(|event| event.seq);
     Ok(events)
@@ -444,8 +464,24 @@ pub(super) fn tokens(connection: &Connection) -> Read<Vec<TokenRow>> {
     connection.prepare_cached(&list)?.query_map([], token)?.collect()
 }
 
+/// Completions, reward, actual and allocated spend.
 pub(super) fn outcome(row: &Row<'_>, place: usize) -> Read<Outcome> {
-    Ok(Outcome { completed: row.get(place)?, reward: natural(row, place + 1)? })
+    let spent = maybe_natural(row, place + 2)?.zip(maybe_natural(row, place + 3)?);
+    Ok(Outcome {
+        completions: natural(row, place)?,
+        reward: natural(row, place + 1)?,
+        delivery: spent.map(|(spent, allocated)| Delivery { spent, allocated }),
+    })
+}
+
+/// A number that may be null.
+pub(super) fn maybe_natural(row: &Row<'_>, place: usize) -> Read<Option<u64>> {
+    row.get::<_, Option<i64>>(place)?.map(|_| natural(row, place)).transpose()
+}
+
+/// A number, or another one if it is null.
+pub(super) fn natural_or(row: &Row<'_>, place: usize, other: u64) -> Read<u64> {
+    Ok(maybe_natural(row, place)?.unwrap_or(other))
 }
 
 /// A number that was written as unsigned.

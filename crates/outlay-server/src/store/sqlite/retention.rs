@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::failure::broken;
 use super::items::Items;
-use super::read::{self, natural, outcome};
+use super::read::{self, maybe_natural, natural, outcome};
 use crate::store::{Checkpoint, Compacted, Compaction, Outcome, TaskCount};
 
 type Write<T> = rusqlite::Result<T>;
@@ -93,13 +93,14 @@ fn add_reports(
     past: i64,
     checkpoint: &mut Checkpoint,
 ) -> Write<()> {
-    let list = "SELECT round, task, to_completed, to_reward FROM correction WHERE campaign = ?1 AND round < ?2 \
-                ORDER BY round, task, seq";
-    let mut corrected: HashMap<(i64, u32), Outcome> = HashMap::new();
-    let mut list = connection.prepare_cached(list)?;
+    let list = read::corrections(connection)?;
+    let list = format!("{list} WHERE campaign = ?1 AND round < ?2 ORDER BY round, task, seq");
+    let mut corrected: HashMap<(i64, u32), (Outcome, Option<u64>)> = HashMap::new();
+    let mut list = connection.prepare_cached(&list)?;
     let mut rows = list.query([campaign, past])?;
     while let Some(row) = rows.next()? {
-        corrected.insert((row.get(0)?, row.get(1)?), outcome(row, 2)?);
+        let to = (outcome(row, 6)?, maybe_natural(row, 10)?);
+        corrected.insert((row.get(0)?, row.get(1)?), to);
         checkpoint.version += 1;
     }
     let mut list = connection.prepare_cached(
@@ -114,8 +115,9 @@ fn add_reports(
                 .tasks
                 .get_mut(item.task as usize)
                 .ok_or_else(|| broken("items of a report"))?;
-            let outcome = corrected.get(&(round, item.task)).copied().unwrap_or(item.outcome);
-            count.add(outcome, item.expected);
+            let corrected = corrected.get(&(round, item.task));
+            let (outcome, expected) = corrected.copied().unwrap_or((item.outcome, None));
+            count.add(outcome, expected.unwrap_or(item.expected));
             checkpoint.version += 1;
             checkpoint.late += u64::from(is_late);
         }
@@ -130,18 +132,20 @@ pub(super) fn write(connection: &Connection, campaign: i64, checkpoint: &Checkpo
     connection
         .prepare_cached("INSERT OR REPLACE INTO checkpoint (campaign, past, rounds, version, late, at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
         .execute(numbers)?;
-    let insert = "INSERT OR REPLACE INTO checkpoint_count (campaign, task, told, completions, reward_sum, expected) \
-                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let insert = "INSERT OR REPLACE INTO checkpoint_count (campaign, task, told, completions, reward_sum, expected, spent, \
+                  allocated) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     let mut insert = connection.prepare_cached(insert)?;
     for (task, count) in tasks.iter().enumerate().filter(|(_, count)| count.told > 0) {
-        let TaskCount { told, completions, reward_sum, expected } = *count;
+        let TaskCount { told, completions, reward_sum, expected, spent, allocated } = *count;
         insert.execute(params![
             campaign,
             task as i64,
             whole(told)?,
             whole(completions)?,
             whole(reward_sum)?,
-            whole(expected)?
+            whole(expected)?,
+            whole(spent)?,
+            whole(allocated)?
         ])?;
     }
     Ok(())
