@@ -35,6 +35,10 @@ pub struct NewCampaign {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<GuardsShape>)]
     pub guards: Option<Guards>,
+    /// Whether the learner starts without the completions that tasks have `seen`; by default it
+    /// starts as if it had observed them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ignore_seen: Option<bool>,
     /// Seconds after which a round expires; default one day.
     #[serde(
         default,
@@ -157,6 +161,10 @@ pub struct TaskState {
     pub spend: f64,
     /// Probability of success at this spend.
     pub success: f64,
+    /// The completions of the log that the learner started from; absent if there are none. The
+    /// numbers above do not include them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<SeenCompletions>,
     /// Sum of the reported spends; absent if none was reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<f64>,
@@ -164,6 +172,15 @@ pub struct TaskState {
     /// reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivered: Option<f64>,
+}
+
+/// Completions of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SeenCompletions {
+    /// Their number.
+    pub completions: u64,
+    /// Sum of their rewards.
+    pub reward: f64,
 }
 
 /// A campaign in a list.

@@ -22,7 +22,15 @@ fn campaign() -> NewCampaign {
     let task = |name: &str, scale: f64| json!({ "name": name, "curve": { "family": "power", "exponent": 0.5, "scale": scale } });
     let problem = json!({ "budget": 10.0, "task": [task("tv", 80.0), task("web", 60.0)] });
     let guards = Some(serde_json::from_str(GUARDS).unwrap());
-    NewCampaign { problem, learner: None, horizon: None, seed: None, guards, expiry_seconds: None }
+    NewCampaign {
+        problem,
+        learner: None,
+        horizon: None,
+        seed: None,
+        guards,
+        ignore_seen: None,
+        expiry_seconds: None,
+    }
 }
 
 /// A service whose store writes one batch whenever it is let.

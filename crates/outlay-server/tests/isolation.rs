@@ -21,6 +21,7 @@ fn campaign(learner: &str) -> NewCampaign {
         horizon: Some(100),
         seed: None,
         guards: None,
+        ignore_seen: None,
         expiry_seconds: None,
     }
 }

@@ -31,6 +31,7 @@ fn request(learner: &str) -> NewCampaign {
         horizon: Some(500),
         seed: Some(7),
         guards: None,
+        ignore_seen: None,
         expiry_seconds: None,
     }
 }

@@ -27,6 +27,7 @@ fn campaign() -> NewCampaign {
         horizon: None,
         seed: None,
         guards: None,
+        ignore_seen: None,
         expiry_seconds: None,
     }
 }

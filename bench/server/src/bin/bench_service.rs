@@ -81,6 +81,7 @@ fn request() -> NewCampaign {
         horizon: None,
         seed: None,
         guards: None,
+        ignore_seen: None,
         expiry_seconds: None,
     }
 }

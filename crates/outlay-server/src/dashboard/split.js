@@ -60,7 +60,7 @@ export function splitView(colours) {
       percent(task.spend / state.budget),
       spend(task.spend),
       percent(task.success),
-      count(task.completions),
+      task.seen === undefined ? count(task.completions) : `${count(task.completions)} + ${count(task.seen.completions)} in the log`,
       range(task.mean, task.index, top, colours.of(task.task)),
       worth(task.mean),
       countedAs(task, state.reward_max, worth),

@@ -158,6 +158,7 @@ impl CampaignService {
         token: &str,
     ) -> Result<(Arc<CampaignState>, bool), ApiError> {
         check_id(id)?;
+        let is_silent = request.ignore_seen.is_none();
         let (spec, request) = self.check_request(request).await?;
         if self.shared.counters.campaigns(self.shared.found) >= self.limits().campaigns as u64
             && self.read(id, |store, id| store.campaign(&id)).await?.is_none()
@@ -182,8 +183,12 @@ impl CampaignService {
             Ok(_) => false,
             // The same request may be written differently: keys in another order, or defaults given
             // explicitly.
-            Err(Refusal::OtherCampaign) if self.cached(id).await?.spec == spec => false,
             Err(Refusal::OtherCampaign) => {
+                let known = self.cached(id).await?;
+                let spec = if is_silent { spec.with_choice_of(&known.spec) } else { spec };
+                if known.spec == spec {
+                    return Ok((self.campaign(id).await?, false));
+                }
                 let refused = ApiError::new(
                     ErrorCode::CampaignExists,
                     format!("campaign {id} exists with a different problem, learner or settings"),
@@ -204,7 +209,11 @@ impl CampaignService {
     ) -> Result<(CampaignSpec, NewCampaign), ApiError> {
         let tasks = request.problem["task"].as_array().map_or(0, Vec::len);
         let limits = self.limits().clone();
-        let check = move |_: &_| CampaignSpec::new(&request, &limits).map(|spec| (spec, request));
+        let check = move |_: &_| {
+            let spec = CampaignSpec::new(&request, &limits)?;
+            let request = spec.stored_request(request);
+            Ok((spec, request))
+        };
         let lane = if tasks <= QUICK_TASKS { Lane::Quick } else { Lane::Slow };
         let solvers = &self.shared.solvers;
         solvers.run(lane, solvers.deadline(), WhenAbandoned::Finish, check).await?

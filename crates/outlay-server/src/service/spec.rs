@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use outlay::Problem;
 use outlay::campaign::{CampaignError, CampaignOptions, Guards, RoundPlanner};
 use outlay::feedback::Feedback;
 use outlay::learner::{LEARNERS, LearnerSpec};
 use outlay::problem::{NoFiles, ProblemErrors};
+use outlay::{Problem, Task};
 
 use super::solvers::has_no_search;
-use crate::api::NewCampaign;
+use crate::api::{NewCampaign, SeenCompletions};
 use crate::error::{ApiError, ErrorCode};
 use crate::limits::{AMOUNTS, Limits};
 use crate::store::Millis;
@@ -22,6 +22,8 @@ pub(super) struct CampaignSpec {
     /// Largest number of rounds.
     pub(super) horizon: Option<u64>,
     seed: u64,
+    /// Whether the learner starts without the completions of the log.
+    ignore_seen: bool,
     pub(super) guards: Guards,
     pub(super) expiry: Millis,
     places: HashMap<String, u32>,
@@ -45,16 +47,39 @@ impl CampaignSpec {
             )
             .at("/horizon"));
         }
-        Self::of(request, read_problem(&request.problem, limits)?)
+        let ignore_seen = request.ignore_seen.unwrap_or(false);
+        Self::of(request, read_problem(&request.problem, limits)?, ignore_seen)
     }
 
     /// Reads a request from the store. Accepted requests are accepted again, whatever the limits
     /// are now.
     pub(super) fn again(request: &NewCampaign) -> Result<Self, ApiError> {
-        Self::of(request, parse(&request.problem)?)
+        // Campaigns of earlier versions did not start from the log, and continue as they were.
+        let ignore_seen = request.ignore_seen.unwrap_or(true);
+        Self::of(request, parse(&request.problem)?, ignore_seen)
     }
 
-    fn of(request: &NewCampaign, problem: Problem) -> Result<Self, ApiError> {
+    /// The request with the choice that the campaign depends on, if its problem has a log.
+    pub(super) fn stored_request(&self, request: NewCampaign) -> NewCampaign {
+        let has_log = self.problem.tasks().iter().any(|task| task.seen().is_some());
+        NewCampaign { ignore_seen: has_log.then_some(self.ignore_seen), ..request }
+    }
+
+    /// The settings with the choice of another campaign about the log.
+    pub(super) fn with_choice_of(self, other: &Self) -> Self {
+        Self { ignore_seen: other.ignore_seen, ..self }
+    }
+
+    /// The completions of the log that the learner started from.
+    pub(super) fn seen(&self, task: &Task) -> Option<SeenCompletions> {
+        if self.ignore_seen || !self.learner.uses_seen() {
+            return None;
+        }
+        let seen = task.seen()?;
+        Some(SeenCompletions { completions: seen.completions, reward: seen.reward })
+    }
+
+    fn of(request: &NewCampaign, problem: Problem, ignore_seen: bool) -> Result<Self, ApiError> {
         let learner = learner(request.learner.as_deref())?;
         let horizon =
             request.horizon.or(problem.horizon().filter(|_| learner.entry().needs_horizon));
@@ -81,6 +106,7 @@ impl CampaignSpec {
             learner,
             horizon,
             seed: request.seed.unwrap_or(1),
+            ignore_seen,
             guards,
             expiry: expiry_seconds as Millis * 1000,
             places,
@@ -99,7 +125,7 @@ impl CampaignSpec {
             seed: self.seed,
             guards: self.guards,
             always_cold: true,
-            ignore_seen: true,
+            ignore_seen: self.ignore_seen,
         };
         RoundPlanner::new(&self.problem, options)
     }

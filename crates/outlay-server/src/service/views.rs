@@ -105,6 +105,7 @@ pub(super) fn campaign(
             index: index.map(|index| index[place] * most),
             spend: spend[place],
             success: success[place],
+            seen: spec.seen(task),
             spent: (count.allocated > 0 || count.spent > 0).then(|| shares(count.spent) * unit),
             delivered: (count.allocated > 0).then(|| count.spent as f64 / count.allocated as f64),
         },

@@ -12,6 +12,7 @@ mod metrics;
 mod openapi;
 mod operations;
 mod same_learner;
+mod seen;
 mod stopping;
 mod tables;
 mod tls;

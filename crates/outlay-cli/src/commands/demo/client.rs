@@ -49,6 +49,7 @@ impl Client {
             horizon: None,
             seed: None,
             guards: None,
+            ignore_seen: None,
             expiry_seconds: Some(EXPIRY_SECONDS),
         };
         service.create(campaign, request, "").await?;
