@@ -47,7 +47,10 @@ pub enum RoundCurvesError {
     )]
     SingleCompletions,
     /// A binomial count needs a whole volume.
-    #[error("volume of task {}: must be whole if completions are binomial, not {volume}", one_line(.task))]
+    #[error(
+        "volume of task {}: must be whole if completions are binomial, not {volume}",
+        one_line(.task)
+    )]
     NotWhole {
         /// The task.
         task: String,
