@@ -548,10 +548,12 @@ class Round:
 
     @property
     def scale(self) -> Floats | None:
+        """The scale of each task's curve in this round; None if all are 1."""
         ...
 
     @property
     def volume(self) -> Floats | None:
+        """The volume of each task in this round; None if they are those of the problem."""
         ...
 
     @property
@@ -621,6 +623,11 @@ class Learner:
             The budget of the round; by default that of the problem.
         mask : sequence of bool, numpy.ndarray or Series, optional
             Which tasks are available; by default all. A Series with labels is aligned by name.
+        scale : mapping, sequence of float or Series, optional
+            The scale of each task's curve in this round: a task with scale s has the curve F(x / s).
+            A mapping from names may set only some of them; the others are 1.
+        volume : mapping, sequence of float or Series, optional
+            The volume of each task in this round; by default those of the problem.
 
         Returns
         -------
@@ -630,7 +637,8 @@ class Learner:
         Raises
         ------
         AllocationError
-            If the budget does not cover the lower bounds of the tasks.
+            If the budget does not cover the lower bounds of the tasks, or a scale or volume is
+            invalid or unsuitable for the learner. No round is issued then.
         ObservationError
             If the mask does not fit the tasks.
 
@@ -639,7 +647,9 @@ class Learner:
         >>> import outlay
         >>> learner = outlay.Learner(outlay.Problem.load("power"))
         >>> learner.allocate(budget=0.5).budget
-        0.5"""
+        0.5
+        >>> learner.allocate(scale={"task-1": 1.3}).scale.tolist()
+        [1.3, 1.0, 1.0, 1.0, 1.0]"""
         ...
 
     def observe(self, round: Round | int | Any, completed: Mapping[str, bool] | ArrayLike | Any=None, reward: Mapping[str, float] | ArrayLike | None=None, *, completions: Mapping[str, float] | ArrayLike | Any=None, spend: Mapping[str, float] | ArrayLike | None=None, gain: float | None=None) -> None:
@@ -832,7 +842,8 @@ class Counts:
     >>> class Greedy:
     ...     def index(self, counts, round):
     ...         return counts.mean if counts.completions.all() else [1.0] * len(counts)
-    >>> outlay.Learner(outlay.Problem.load("power:tasks=2"), Greedy).allocate().spend.tolist()
+    >>> learner = outlay.Learner(outlay.Problem.load("square-roots:means=0.6;0.8"), Greedy)
+    >>> learner.allocate().spend.round(9).tolist()
     [0.5, 0.5]"""
 
     @property
@@ -959,7 +970,7 @@ class Environment:
         >>> problem = outlay.Problem(tasks, reward_max=2, environment=law)
         >>> completions, reward = outlay.Environment(problem, seed=1).draw(1, [0.25], [0.5])
         >>> completions.tolist(), reward.tolist()
-        ([26], [52.0])"""
+        ([28], [56.0])"""
         ...
 
 class Draws:
