@@ -63,13 +63,16 @@ impl World<'_> {
     }
 }
 
+/// Spend, trials and successes.
+type Trial = (f64, f64, f64);
+
 /// The regret of refitting and replanning, if the first rounds vary the even split by this share.
 fn refit_and_replan(world: &World<'_>, seed: u64, width: f64) -> Result<f64, Box<dyn Error>> {
     let (truth, tasks) = (world.truth, world.truth.tasks().len());
     let values = truth.values().ok_or("every task has a value")?;
     let (_, optimum) = best(truth)?;
     let first = Draws::new(seed, Purpose::Instance);
-    let mut log: Vec<Vec<(f64, f64, f64)>> = vec![Vec::new(); tasks];
+    let mut log: Vec<Vec<Trial>> = vec![Vec::new(); tasks];
     let mut rewards = vec![(0.0, 0.0); tasks];
     let (mut plan, mut regret) = (vec![0.0; tasks], 0.0);
     for round in 1..=ROUNDS {
@@ -80,7 +83,7 @@ fn refit_and_replan(world: &World<'_>, seed: u64, width: f64) -> Result<f64, Box
             let total: f64 = shares.iter().sum();
             plan = shares.iter().map(|share| BUDGET * share / total).collect();
         } else if round % BLOCK == 1 {
-            let curve = |(rows, &(count, sum)): (&Vec<(f64, f64, f64)>, &(f64, f64))| {
+            let curve = |(rows, &(count, sum)): (&Vec<Trial>, &(f64, f64))| {
                 let options = Options { budget: Some(BUDGET), folds: 2, ..Options::default() };
                 let rows = Observations::new(rows.iter().copied())?;
                 let fitted = fit(&rows, Choice::One(Family::Hill), &options)?;

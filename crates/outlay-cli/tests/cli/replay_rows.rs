@@ -152,7 +152,7 @@ fn bad_rows_and_splits_are_refused() {
         &format!(
             "{rows} has 3 errors\n  line 2: revenue: 11 is above 2 times reward_max = 5 of the \
              problem; increase reward_max\n  line 3: revenue: 3, but count is 0; a row without \
-             completions has no revenue\n  line 4: count: must be a whole number of at least 0, not 1.5"
+             completions has no revenue\n  line 4: count: must be a whole number of at least 0, not \"1.5\""
         ),
     );
     let rows = file("good.csv", "task,spend,n,sum\na,1,2,3\na,2,3,4\nb,1,1,1\nb,2,2,2\n");
