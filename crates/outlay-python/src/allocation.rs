@@ -123,7 +123,7 @@ impl Allocation {
         self.of_tasks(py, |outcome| outcome.marginal_return)
     }
 
-    /// The binding bound of each task: min, max, fixed, excluded, at_least, or None.
+    /// The binding bound of each task: min, max, fixed, excluded, retired, at_least, or None.
     #[getter]
     fn bound(&self) -> Vec<Option<&'static str>> {
         self.outcomes().iter().map(|outcome| outcome.bound.map(BindingBound::as_str)).collect()

@@ -61,6 +61,9 @@ pub struct TaskCheck<'a> {
     pub max: Option<f64>,
     /// Its smallest spend above zero.
     pub at_least: f64,
+    /// Whether it is retired.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub retired: bool,
     /// Its value, if known.
     pub value: Option<f64>,
     /// Its expected completions per round at success 1.
@@ -87,6 +90,7 @@ impl<'a> TaskCheck<'a> {
             min,
             max: max.is_finite().then_some(max),
             at_least,
+            retired: task.is_retired(),
             value: task.value(),
             volume: task.volume(),
             diminishing_returns: failures.is_empty(),
@@ -97,6 +101,7 @@ impl<'a> TaskCheck<'a> {
     /// Bounds as text; empty if there are none.
     pub fn bounds(&self) -> String {
         match (self.min, self.max, self.at_least) {
+            _ if self.retired => "retired".to_owned(),
             (_, Some(0.0), _) => "excluded".to_owned(),
             (min, Some(max), _) if min == max => format!("fixed at {}", plain(min)),
             (min, max, at_least) => {
@@ -132,7 +137,8 @@ impl Guarantee {
             return Self::Counts;
         }
         let named = |holds: &dyn Fn(&Task) -> bool| -> Vec<&str> {
-            problem.tasks().iter().filter(|task| holds(task)).map(Task::name).collect()
+            let tasks = problem.tasks().iter().filter(|task| !task.is_retired());
+            tasks.filter(|task| holds(task)).map(Task::name).collect()
         };
         let all_or = |names: &[&str]| {
             if names.len() == problem.tasks().len() && names.len() > 1 {

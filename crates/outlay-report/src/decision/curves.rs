@@ -1,6 +1,7 @@
 //! Each task's curve with its spend, its previous spend and its bounds.
 
 use outlay::Bounds;
+use outlay::plan::BindingBound;
 
 use crate::page::{Figure, HALF, WHOLE};
 use crate::svg::{
@@ -141,7 +142,11 @@ fn titles(page: &DecisionPage<'_>, task: &TaskView<'_>, frame: &Frame, top: f64)
         format!("spend {}", page.precision.amount(task.outcome.spend)),
         percent(task.outcome.success),
     ];
-    parts.extend(bound_words(task.bounds));
+    if task.outcome.bound == Some(BindingBound::Retired) {
+        parts.push("retired".to_owned());
+    } else {
+        parts.extend(bound_words(task.bounds));
+    }
     vec![name, small(left, top + 29.0, &shorten(&parts.join(" · "), room, 11.0))]
 }
 

@@ -238,6 +238,11 @@ impl GuardState {
         self.base_budget = budget;
     }
 
+    /// Makes an amount the reference of one task.
+    pub(super) fn set_reference_spend(&mut self, task: usize, spend: f64) {
+        self.base[task] = Some(spend);
+    }
+
     fn scale(&self, budget: f64) -> f64 {
         if self.base_budget > 0.0 { budget / self.base_budget } else { 1.0 }
     }

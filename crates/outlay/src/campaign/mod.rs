@@ -272,7 +272,7 @@ impl Campaign {
     }
 
     /// Issues the next round with the curves of the problem. `available` marks the available tasks;
-    /// `None` means all.
+    /// `None` means all. Retired tasks never are.
     ///
     /// # Errors
     /// As [`Campaign::issue`].
@@ -297,14 +297,27 @@ impl Campaign {
         self.check_room()?;
         let round = self.round + 1;
         self.planner.check(round, conditions)?;
-        let allocation = self.planner.decide(round, conditions)?;
-        self.open.open(round, conditions.available, allocation);
+        self.planner.decide(round, conditions)?;
+        let available = self.planner.without_retired(conditions.available);
+        self.open.open(round, available, self.planner.last());
         self.round = round;
         Ok(IssuedRound {
             round,
             allocation: self.planner.last(),
             guards: self.planner.guard_report(),
         })
+    }
+
+    /// Sets the spend with which the guards, if there are any, compare the task's next one.
+    pub(crate) fn set_reference_spend(&mut self, task: usize, spend: f64) {
+        if let Some(state) = &mut self.planner.guard_state {
+            state.set_reference_spend(task, spend);
+        }
+    }
+
+    /// Accepts gains of rounds in which tasks completed more than once.
+    pub(crate) fn accept_counts(&mut self) {
+        self.planner.accept_counts();
     }
 
     fn check_room(&self) -> Result<(), CampaignError> {

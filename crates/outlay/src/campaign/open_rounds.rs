@@ -173,6 +173,11 @@ impl OpenRounds {
         if let Some(allocation) = allocation.filter(|_| self.keeps_allocations) {
             record.spend.clone_from(&allocation.spend);
             record.success.clone_from(&allocation.success);
+            // An unavailable task cannot complete, even if its curve has a floor.
+            for (success, is_there) in record.success.iter_mut().zip(available.unwrap_or_default())
+            {
+                *success = if *is_there { *success } else { 0.0 };
+            }
         }
         if record.waiting > 0 {
             self.rounds.push_back(record);

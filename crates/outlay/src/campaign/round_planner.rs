@@ -43,6 +43,32 @@ pub struct RoundPlanner {
     /// The state of the guards, if there are any.
     pub(super) guard_state: Option<Box<GuardState>>,
     source: Source,
+    /// Present if tasks are retired.
+    retired: Option<Box<RetiredTasks>>,
+}
+
+/// The tasks that are not retired, for problems in which some are.
+#[derive(Debug)]
+struct RetiredTasks {
+    active: Vec<bool>,
+    /// The available tasks of the last round, reused.
+    available: Vec<bool>,
+}
+
+impl RetiredTasks {
+    fn of(problem: &Problem) -> Option<Box<Self>> {
+        let active: Vec<bool> = problem.tasks().iter().map(|task| !task.is_retired()).collect();
+        let available = active.clone();
+        active.contains(&false).then(|| Box::new(Self { active, available }))
+    }
+
+    /// Marks the tasks that are available and not retired.
+    fn set_available(&mut self, available: Option<&[bool]>) {
+        self.available.copy_from_slice(&self.active);
+        for (active, is_there) in self.available.iter_mut().zip(available.unwrap_or_default()) {
+            *active &= is_there;
+        }
+    }
 }
 
 /// Where the last allocation is stored.
@@ -88,6 +114,7 @@ impl RoundPlanner {
             own: Allocation::empty(tasks),
             guard_state: None,
             source: Source::Learner,
+            retired: RetiredTasks::of(problem),
         };
         planner.guard(problem, guards)?;
         Ok(planner)
@@ -139,6 +166,11 @@ impl RoundPlanner {
         if self.has_counts { f64::INFINITY } else { self.names.len() as f64 }
     }
 
+    /// Accepts gains of rounds in which tasks completed more than once.
+    pub(super) fn accept_counts(&mut self) {
+        self.has_counts = true;
+    }
+
     /// The effect of the guards on the last round, if there are any.
     #[must_use]
     pub fn guard_report(&self) -> Option<&GuardReport> {
@@ -177,8 +209,13 @@ impl RoundPlanner {
     }
 
     fn check_curves(&self, conditions: &RoundConditions<'_>) -> Result<(), CampaignError> {
+        self.problem.check_round(conditions.scale, conditions.volume)?;
+        self.check_learner(conditions)
+    }
+
+    /// Checks that the learner can use the scales and volumes.
+    fn check_learner(&self, conditions: &RoundConditions<'_>) -> Result<(), CampaignError> {
         let RoundConditions { scale, volume, .. } = *conditions;
-        self.problem.check_round(scale, volume)?;
         let has_scale = scale.is_some_and(|scale| scale.iter().any(|scale| *scale != 1.0));
         let refused = |learner: &LearnerSpec| {
             let refuses_scale = has_scale && !learner.allows_scale();
@@ -193,15 +230,14 @@ impl RoundPlanner {
         }
     }
 
+    /// Checks that a list has one entry per task.
+    fn check_length(&self, what: &'static str, got: usize) -> Result<(), CampaignError> {
+        let expected = self.names.len();
+        if got == expected { Ok(()) } else { Err(CampaignError::Count { what, expected, got }) }
+    }
+
     fn check_tasks(&self, round: u64, available: &[bool]) -> Result<(), CampaignError> {
-        let tasks = self.names.len();
-        if available.len() != tasks {
-            return Err(CampaignError::Count {
-                what: "available",
-                expected: tasks,
-                got: available.len(),
-            });
-        }
+        self.check_length("available", available.len())?;
         match available
             .iter()
             .zip(self.problem.tasks())
@@ -216,13 +252,50 @@ impl RoundPlanner {
         }
     }
 
-    /// The allocation of a round that was [checked](Self::check). If the learner chooses the
-    /// allocation itself, `value`, `upper_bound` and `price` are zero.
+    /// The allocation of a round that was [checked](Self::check). Retired tasks are unavailable. If
+    /// the learner chooses the allocation itself, `value`, `upper_bound` and `price` are zero.
     ///
     /// # Errors
     /// If the budget does not cover the lower bounds, or a scale or volume is invalid.
     #[inline]
     pub fn decide(
+        &mut self,
+        round: u64,
+        conditions: &RoundConditions<'_>,
+    ) -> Result<&Allocation, CampaignError> {
+        if self.retired.is_some() {
+            return self.decide_without_retired(round, conditions);
+        }
+        self.decide_with_curves(round, conditions)
+    }
+
+    #[cold]
+    fn decide_without_retired(
+        &mut self,
+        round: u64,
+        conditions: &RoundConditions<'_>,
+    ) -> Result<&Allocation, CampaignError> {
+        let Some(mut retired) = self.retired.take() else {
+            return self.decide_with_curves(round, conditions);
+        };
+        retired.set_available(conditions.available);
+        let available = Some(retired.available.as_slice());
+        let conditions = RoundConditions { available, ..*conditions };
+        let decided = self.decide_with_curves(round, &conditions).map(|_| ());
+        self.retired = Some(retired);
+        decided.map(|()| self.last())
+    }
+
+    /// The available tasks of the last decision, for which these were given: without retired ones.
+    pub(super) fn without_retired<'a>(
+        &'a self,
+        available: Option<&'a [bool]>,
+    ) -> Option<&'a [bool]> {
+        self.retired.as_ref().map_or(available, |retired| Some(&retired.available))
+    }
+
+    #[inline]
+    fn decide_with_curves(
         &mut self,
         round: u64,
         conditions: &RoundConditions<'_>,
@@ -310,7 +383,8 @@ impl RoundPlanner {
     }
 
     /// Replays a round that was issued with this allocation: the learner may count its decisions,
-    /// and the guards compare the next allocation with this one.
+    /// and the guards compare the next allocation with this one. Tasks that have been retired since
+    /// may have been available.
     ///
     /// # Errors
     /// If the number of entries differs from the number of tasks. Nothing changes then.
@@ -320,13 +394,7 @@ impl RoundPlanner {
         conditions: &RoundConditions<'_>,
         spend: &[f64],
     ) -> Result<(), CampaignError> {
-        if spend.len() != self.names.len() {
-            return Err(CampaignError::Count {
-                what: "spend",
-                expected: self.names.len(),
-                got: spend.len(),
-            });
-        }
+        self.check_length("spend", spend.len())?;
         self.replay_cancelled(round, conditions)?;
         if let Some(state) = &mut self.guard_state {
             state.set_reference(conditions.budget, conditions.available, spend);
@@ -336,20 +404,27 @@ impl RoundPlanner {
 
     /// Replays a round that was issued and then cancelled: the learner may count its decisions.
     ///
+    /// The problem may have been amended since, so its bounds and its law of completions are not
+    /// applied.
+    ///
     /// # Errors
-    /// If the conditions are invalid. Nothing changes then.
+    /// If the budget is invalid, there is not one entry per task, or the learner cannot use a scale
+    /// or volume. Nothing changes then.
     pub fn replay_cancelled(
         &mut self,
         round: u64,
         conditions: &RoundConditions<'_>,
     ) -> Result<(), CampaignError> {
         let RoundConditions { budget, available, scale, volume } = *conditions;
-        if let Some(available) = available {
-            self.check_tasks(round, available)?;
+        let lists = [
+            ("available", available.map(<[bool]>::len)),
+            ("scale", scale.map(<[f64]>::len)),
+            ("volume", volume.map(<[f64]>::len)),
+        ];
+        for (what, length) in lists {
+            self.check_length(what, length.unwrap_or(self.names.len()))?;
         }
-        if scale.is_some() || volume.is_some() {
-            self.check_curves(conditions)?;
-        }
+        self.check_learner(conditions)?;
         if !(budget >= 0.0 && budget.is_finite()) {
             return Err(AllocationError::BadBudget(budget).into());
         }

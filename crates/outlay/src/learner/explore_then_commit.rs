@@ -3,7 +3,8 @@
 //!
 //! It explores for at least `rounds` rounds, by default T^(2/3), and goes on until `rounds` outcomes
 //! of every task were reported and at least one task was completed. Late outcomes therefore delay
-//! the commitment. A task without completions then has mean 0.
+//! the commitment. A task without completions then has mean 0. Retired tasks are not explored; a new
+//! task is explored before it commits again.
 //!
 //! Guarantee: none for general curves; the usual O(T^(2/3)) if the whole budget completes every
 //! task.
@@ -13,10 +14,13 @@ use serde::{Deserialize, Serialize};
 use super::counts::Counts;
 use super::{Decision, Learner, LearnerState, RoundContext, StateError};
 use crate::feedback::{Completion, Outcome};
+use crate::problem::Problem;
 
 #[derive(Debug, Clone)]
 pub(super) struct ExploreThenCommit {
     rounds: u64,
+    /// The tasks that are not retired.
+    active: Vec<usize>,
     state: ExploreThenCommitState,
 }
 
@@ -34,11 +38,12 @@ pub struct ExploreThenCommitState {
 }
 
 impl ExploreThenCommitState {
-    /// Whether there is enough data to commit after `rounds` rounds of exploration.
-    fn can_commit(&self, rounds: u64) -> bool {
-        let has_outcomes = |outcomes: &Vec<u64>| outcomes.iter().all(|count| *count >= rounds);
+    /// Whether there is enough data of these tasks to commit after `rounds` rounds of exploration.
+    fn can_commit(&self, rounds: u64, active: &[usize]) -> bool {
+        let has_outcomes =
+            |outcomes: &Vec<u64>| active.iter().all(|task| outcomes[*task] >= rounds);
         self.outcomes.as_ref().is_none_or(has_outcomes)
-            && (0..self.counts.tasks()).any(|task| self.counts.completions(task) > 0)
+            && active.iter().any(|task| self.counts.completions(*task) > 0)
     }
 
     fn count_outcome(&mut self, task: usize) {
@@ -60,9 +65,12 @@ pub(super) fn default_rounds(tasks: usize, horizon: u64) -> u64 {
 }
 
 impl ExploreThenCommit {
-    pub(super) fn learner(tasks: usize, rounds: u64) -> Box<dyn Learner> {
+    pub(super) fn learner(problem: &Problem, rounds: u64) -> Box<dyn Learner> {
+        let tasks = problem.tasks().len();
+        let active = (0..tasks).filter(|task| !problem.tasks()[*task].is_retired()).collect();
         Box::new(Self {
             rounds,
+            active,
             state: ExploreThenCommitState {
                 counts: Counts::new(tasks),
                 outcomes: Some(vec![0; tasks]),
@@ -76,15 +84,15 @@ impl Learner for ExploreThenCommit {
     fn decide(&mut self, context: &RoundContext<'_>, numbers: &mut [f64]) -> Decision {
         let state = &mut self.state;
         let is_explored = context.round > self.rounds;
-        if is_explored && state.committed.is_none() && state.can_commit(self.rounds) {
+        if is_explored && state.committed.is_none() && state.can_commit(self.rounds, &self.active) {
             state.committed = Some(state.means());
         }
         match state.committed.as_ref().filter(|_| is_explored) {
             Some(means) => numbers.copy_from_slice(means),
             None => {
-                let turn = ((context.round - 1) % numbers.len().max(1) as u64) as usize;
+                let turn = ((context.round - 1) % self.active.len().max(1) as u64) as usize;
                 numbers.fill(0.0);
-                numbers[turn] = 1.0;
+                numbers[self.active[turn]] = 1.0;
             }
         }
         Decision::Weights

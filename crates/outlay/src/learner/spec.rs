@@ -291,6 +291,28 @@ impl LearnerSpec {
         self.entry().feedback != Feedback::Bandit && *self != Self::Lattimore
     }
 
+    /// Why observations of one problem cannot be used in an amended one; `None` if they can.
+    #[must_use]
+    pub fn amendment_obstacle(&self) -> Option<&'static str> {
+        match self {
+            Self::GridUcb { .. } => Some("its arms are splits of the present budget and tasks"),
+            Self::Lattimore => Some("its bounds on the slopes follow from its own earlier splits"),
+            Self::KlUcbPlus { .. }
+            | Self::Algorithm1
+            | Self::KlUcbMixture
+            | Self::Hoeffding
+            | Self::KlUcb
+            | Self::Thompson
+            | Self::Cucb
+            | Self::Greedy
+            | Self::EpsilonGreedy { .. }
+            | Self::ExploreThenCommit { .. }
+            | Self::Uniform
+            | Self::Full
+            | Self::Oful => None,
+        }
+    }
+
     /// Builds the learner. If the inputs have no horizon, the problem's is used.
     ///
     /// # Errors
@@ -307,7 +329,8 @@ impl LearnerSpec {
             });
         }
         if !self.allows_volume()
-            && let Some(task) = problem.tasks().iter().find(|task| task.volume() != 1.0)
+            && let Some(task) =
+                problem.tasks().iter().find(|task| task.volume() != 1.0 && !task.is_retired())
         {
             return Err(LearnerError::Volume {
                 learner: *self,
@@ -333,7 +356,7 @@ impl LearnerSpec {
             Self::Greedy => Greedy::learner(tasks),
             Self::EpsilonGreedy { epsilon } => EpsilonGreedy::learner(tasks, epsilon, seed),
             Self::ExploreThenCommit { rounds } => ExploreThenCommit::learner(
-                tasks,
+                problem,
                 rounds.unwrap_or_else(|| explore_then_commit::default_rounds(tasks, horizon)),
             ),
             Self::Uniform => Uniform::learner(problem),

@@ -20,6 +20,8 @@ pub enum BindingBound {
     Fixed,
     /// The task is excluded.
     Excluded,
+    /// The task is retired.
+    Retired,
     /// The spend equals `at_least`.
     AtLeast,
 }
@@ -31,6 +33,7 @@ names!(
     Max = "max",
     Fixed = "fixed",
     Excluded = "excluded",
+    Retired = "retired",
     AtLeast = "at_least",
 );
 
@@ -97,7 +100,11 @@ pub fn outcomes(
                 expected_reward: value * success,
                 // A worthless task gains nothing even from an infinite slope.
                 marginal_return: if value > 0.0 { value * task.curve().slope(spend) } else { 0.0 },
-                bound: BindingBound::of(task.bounds(), spend, unit),
+                bound: if task.is_retired() {
+                    Some(BindingBound::Retired)
+                } else {
+                    BindingBound::of(task.bounds(), spend, unit)
+                },
             }
         })
         .collect()

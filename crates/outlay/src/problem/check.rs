@@ -74,8 +74,9 @@ impl TaskChecker {
     pub(super) fn check(&mut self, task: TaskSpec, path: FieldPath<'_>) {
         self.origins.add(self.tasks.len(), path);
         let bounds = check_task(&task, path, self.reward_max, &mut self.errors);
-        self.lower_bounds += usize::from(bounds.min > 0.0);
-        self.fixed += usize::from(bounds.min > 0.0 && task.fixed.is_some());
+        let has_lower_bound = bounds.min > 0.0 && !task.retired;
+        self.lower_bounds += usize::from(has_lower_bound);
+        self.fixed += usize::from(has_lower_bound && task.fixed.is_some());
         self.tasks.push(Task {
             name: task.name.into_boxed_str(),
             curve: task.curve,
@@ -87,6 +88,7 @@ impl TaskChecker {
                 current: task.current,
                 covers: task.covers,
                 seen: task.seen,
+                retired: task.retired,
             }
             .boxed(),
         });
@@ -115,6 +117,9 @@ pub(super) fn check_into(
     let tasks = &checked.tasks;
     if tasks.is_empty() && !["task", "tasks", "tasks.file"].iter().any(|path| errors.has(path)) {
         errors.add("task", ProblemErrorKind::NoTasks);
+    }
+    if !tasks.is_empty() && tasks.iter().all(Task::is_retired) {
+        errors.add("task", ProblemErrorKind::AllRetired);
     }
     check_names(tasks, &checked.origins, errors);
     errors.append(checked.errors);
@@ -164,7 +169,9 @@ fn check_completions(
         CompletionLaw::Single => volume == 1.0,
         _ => volume.fract() == 0.0,
     };
-    if let Some(position) = tasks.iter().position(|task| !fits(task.volume())) {
+    // Retired tasks have no completions.
+    let is_unfit = |task: &Task| !task.is_retired() && !fits(task.volume());
+    if let Some(position) = tasks.iter().position(is_unfit) {
         let (path, volume) = (origins.path(position), tasks[position].volume());
         let kind = ProblemErrorKind::VolumeOfLaw { volume, law };
         errors.add(FieldPath::Key(&path, "volume"), kind);

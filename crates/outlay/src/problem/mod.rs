@@ -30,6 +30,7 @@
 //! min = 0.0               # also: max, fixed, exclude = true, at_least = 50.0, current = 80.0
 //! covers = [10.0, 140.0]  # spends of the log that the curve was fitted to
 //! seen = { completions = 812, reward = 50344.1 } # totals of that log
+//! retired = false         # true: out of the campaign; it gets nothing and has no outcomes
 //! ```
 //!
 //! | family | parameters |
@@ -54,6 +55,7 @@
 //! unset, and the numbers of a list are separated by `;`. Files are read through [`Files`]; all
 //! paths, also those in a CSV file, are relative to the problem file.
 
+mod amend;
 mod check;
 mod environment;
 mod errors;
@@ -65,6 +67,7 @@ mod reward;
 mod round_curves;
 mod shared_tasks;
 
+pub use amend::{AmendError, Amendment, FieldChange};
 pub(crate) use environment::LONGEST_DELAY;
 pub use environment::{BudgetLaw, CompletionLaw, DelayLaw, EnvironmentSpec};
 pub use errors::{
@@ -164,6 +167,9 @@ pub struct TaskSpec {
     pub covers: Option<[f64; 2]>,
     /// The completions and rewards of that log.
     pub seen: Option<Seen>,
+    /// Whether it has left the campaign: it gets nothing, has no outcomes, and its bounds do not
+    /// apply.
+    pub retired: bool,
     /// The position in a file, for messages: `tasks.csv line 7`. If empty, messages use the
     /// position in the list, such as `task[2]` for the third task.
     pub origin: String,
@@ -187,6 +193,7 @@ impl TaskSpec {
             current: None,
             covers: None,
             seen: None,
+            retired: false,
             origin: String::new(),
         }
     }
@@ -271,6 +278,8 @@ struct TaskExtras {
     covers: Option<[f64; 2]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seen: Option<Seen>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    retired: bool,
 }
 
 impl TaskExtras {
@@ -281,6 +290,7 @@ impl TaskExtras {
         current: None,
         covers: None,
         seen: None,
+        retired: false,
     };
 
     fn boxed(self) -> Option<Box<Self>> {
@@ -323,6 +333,8 @@ fn is_zero(number: &f64) -> bool {
 impl Bounds {
     /// No bounds.
     pub const NONE: Self = Self { min: 0.0, max: f64::INFINITY, at_least: 0.0 };
+    /// No spend.
+    pub(crate) const NO_SPEND: Self = Self { min: 0.0, max: 0.0, at_least: 0.0 };
 }
 
 impl Problem {
@@ -482,9 +494,13 @@ impl Task {
         &self.curve
     }
 
-    /// The mean reward of a completion, if known: `value`, else the mean of `reward`.
+    /// The mean reward of a completion, if known: `value`, else the mean of `reward`. A retired
+    /// task has no outcomes, so its value is 0.
     #[must_use]
     pub fn value(&self) -> Option<f64> {
+        if self.is_retired() {
+            return Some(0.0);
+        }
         self.value.or_else(|| self.reward().map(RewardLaw::mean))
     }
 
@@ -500,10 +516,21 @@ impl Task {
         self.extras.as_ref().and_then(|extras| extras.reward.as_ref())
     }
 
-    /// The bounds on its spend.
+    /// The bounds on its spend. A retired task gets nothing.
     #[must_use]
     pub fn bounds(&self) -> Bounds {
-        self.extras.as_ref().map_or(Bounds::NONE, |extras| extras.bounds)
+        match &self.extras {
+            None => Bounds::NONE,
+            Some(extras) if extras.retired => Bounds::NO_SPEND,
+            Some(extras) => extras.bounds,
+        }
+    }
+
+    /// Whether it has left the campaign. It keeps its position, so that outcomes of earlier rounds
+    /// can be reported.
+    #[must_use]
+    pub fn is_retired(&self) -> bool {
+        self.extras.as_ref().is_some_and(|extras| extras.retired)
     }
 
     /// Its present spend, if given.
@@ -550,8 +577,13 @@ impl Task {
         })
     }
 
+    fn with_extras(&self, change: impl FnOnce(&mut TaskExtras)) -> Self {
+        let mut extras = self.extras.as_deref().unwrap_or(&TaskExtras::NONE).clone();
+        change(&mut extras);
+        Self { extras: extras.boxed(), ..self.clone() }
+    }
+
     fn with_bounds(&self, bounds: Bounds) -> Self {
-        let extras = self.extras.as_deref().unwrap_or(&TaskExtras::NONE).clone();
-        Self { extras: TaskExtras { bounds, ..extras }.boxed(), ..self.clone() }
+        self.with_extras(|extras| extras.bounds = bounds)
     }
 }

@@ -80,6 +80,8 @@ pub struct Environment {
     budget: Option<BudgetLaw>,
     delay: Option<DelayLaw>,
     available: f64,
+    /// The retired tasks; empty if there are none.
+    retired: Vec<usize>,
     completion_draws: Draws,
     reward_draws: Draws,
     budget_draws: Draws,
@@ -112,6 +114,9 @@ impl Environment {
             budget: spec.budget.clone(),
             delay: spec.delay,
             available: spec.available.unwrap_or(1.0),
+            retired: (0..problem.tasks().len())
+                .filter(|task| problem.tasks()[*task].is_retired())
+                .collect(),
             completion_draws: Draws::new(seed, Purpose::Completion),
             reward_draws: Draws::new(seed, Purpose::Reward),
             budget_draws: Draws::new(seed, Purpose::Budget),
@@ -190,7 +195,7 @@ impl Environment {
     /// Whether every task is available in every round.
     #[must_use]
     pub fn are_all_available(&self) -> bool {
-        self.available >= 1.0
+        self.available >= 1.0 && self.retired.is_empty()
     }
 
     /// Whether outcomes may arrive late.
@@ -221,7 +226,7 @@ impl Environment {
     /// Writes which tasks are available in a round. Returns false and writes nothing if all always
     /// are.
     pub fn availability(&self, round: u64, available: &mut [bool]) -> bool {
-        if self.available >= 1.0 {
+        if self.are_all_available() {
             return false;
         }
         let draws = self.availability_draws.round(round);
@@ -230,6 +235,10 @@ impl Environment {
         {
             *there = !can_be_away || draws.uniform(task) < self.available;
             any_away |= !*there;
+        }
+        for &task in &self.retired {
+            available[task] = false;
+            any_away = true;
         }
         any_away
     }

@@ -284,7 +284,7 @@ fn task_fields() {
         (
             "half_at = 3",
             "task[0]: unknown key `half_at`: expected one of `name`, `value`, `volume`, `min`, `max`, `fixed`, `exclude`, `at_least`, `current`, \
-             `covers`, `curve`, `reward`, `seen`",
+             `covers`, `retired`, `curve`, `reward`, `seen`",
         ),
     ]);
 }

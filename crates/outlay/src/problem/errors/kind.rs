@@ -84,6 +84,9 @@ pub enum ProblemErrorKind {
     /// A problem without tasks.
     #[error("is missing: a problem needs at least one task")]
     NoTasks,
+    /// A problem whose tasks are all retired.
+    #[error("every task is retired: at least one must stay")]
+    AllRetired,
     /// An invalid parameter of a curve.
     #[error(transparent)]
     Curve(#[from] CurveErrorKind),

@@ -9,8 +9,10 @@ use crate::problem::errors::{ErrorList, FieldPath, ProblemErrorKind};
 use crate::problem::{Seen, TaskSpec};
 
 /// The keys of a task that are not tables.
-pub(crate) const TASK_KEYS: [&str; 10] =
-    ["name", "value", "volume", "min", "max", "fixed", "exclude", "at_least", "current", "covers"];
+pub(crate) const TASK_KEYS: [&str; 11] = [
+    "name", "value", "volume", "min", "max", "fixed", "exclude", "at_least", "current", "covers",
+    "retired",
+];
 /// The keys of `seen`.
 pub(crate) const SEEN_KEYS: [&str; 2] = ["completions", "reward"];
 
@@ -88,6 +90,7 @@ pub(crate) fn task_of(
         current: task.number("current", errors),
         covers: read_range(task, errors),
         seen,
+        retired: task.flag("retired", errors).unwrap_or(false),
         origin: String::new(),
     })
 }
