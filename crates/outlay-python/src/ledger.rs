@@ -8,7 +8,7 @@ use outlay::campaign::Guards;
 use outlay::learner::LearnerSpec;
 use outlay::ledger::{
     Entry, IssuedRound, Ledger as EngineLedger, LedgerError, Reported, RoundRequest, Settings,
-    TaskStatus,
+    TaskStatus, Undone,
 };
 use outlay::plan::frontier;
 use outlay_report::decision::frontier_budgets;
@@ -178,22 +178,30 @@ impl Ledger {
             true => ledger.revise(&entries),
             false => ledger.report(&entries),
         };
-        let Reported { new, repeated, revised } = reported.map_err(|error| match error {
-            LedgerError::Entries(invalid) => {
-                let line = |one: &outlay::ledger::InvalidEntry| match places.get(one.position) {
-                    Some(row) => format!("row {row}: {}", one.reason),
-                    None => one.reason.to_string(),
-                };
-                ObservationError::new_err(invalid.iter().map(line).collect::<Vec<_>>().join("\n"))
-            }
-            other => ObservationError::new_err(other.to_string()),
-        })?;
-        Ok((new, repeated, revised))
+        let Reported { new, repeated, revised, spends } =
+            reported.map_err(|error| match error {
+                LedgerError::Entries(invalid) => {
+                    let line = |one: &outlay::ledger::InvalidEntry| match places.get(one.position) {
+                        Some(row) => format!("row {row}: {}", one.reason),
+                        None => one.reason.to_string(),
+                    };
+                    ObservationError::new_err(
+                        invalid.iter().map(line).collect::<Vec<_>>().join("\n"),
+                    )
+                }
+                other => ObservationError::new_err(other.to_string()),
+            })?;
+        // An outcome with its spend replaces the one without.
+        Ok((new, repeated, revised + spends))
     }
 
+    /// Undoes the last report, or the last amendment: the number of outcomes.
     fn _undo(&self) -> PyResult<usize> {
-        let undone = self.locked().undo();
-        undone.map(|one| one.new).map_err(|error| ObservationError::new_err(error.to_string()))
+        match self.locked().undo() {
+            Ok(Undone::Outcomes(outcomes)) => Ok(outcomes),
+            Ok(Undone::Amendment(_)) => Ok(0),
+            Err(error) => Err(ObservationError::new_err(error.to_string())),
+        }
     }
 
     /// The status as JSON.

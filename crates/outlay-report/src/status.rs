@@ -4,6 +4,7 @@
 use outlay::campaign::Guards;
 use outlay::ledger::{Ledger, LedgerStatus, TaskStatus};
 use outlay::plan::{outcomes, value_of};
+use outlay::text::listed;
 use outlay::{Allocation, Task};
 
 use crate::decision::{DecisionPage, Frontier, Learned, TaskView};
@@ -94,6 +95,12 @@ pub fn summary(ledger: &Ledger, status: &LedgerStatus) -> Vec<String> {
         figure(status.gain),
         figure(status.spend)
     )];
+    let amended: Vec<String> =
+        ledger.amendments().iter().map(|(after, _)| after.to_string()).collect();
+    if !amended.is_empty() {
+        let rounds = if amended.len() == 1 { "round" } else { "rounds" };
+        lines.push(format!("amended after {rounds} {}", listed(&amended)));
+    }
     if status.open.is_empty() {
         lines.push("all outcomes have been reported".to_owned());
         return lines;

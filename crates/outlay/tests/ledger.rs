@@ -3,7 +3,7 @@
 use outlay::campaign::{Campaign, CampaignOptions, Guards};
 use outlay::feedback::{Feedback, Outcome, Reward};
 use outlay::learner::{LEARNERS, LearnerSpec};
-use outlay::ledger::{Entry, Ledger, LedgerError, RoundRequest, Settings};
+use outlay::ledger::{Entry, Ledger, LedgerError, RoundRequest, Settings, Undone};
 use outlay::random::{Draws, Purpose};
 use outlay::{Curve, Problem, ProblemSpec, TaskSpec};
 use proptest::prelude::*;
@@ -157,7 +157,7 @@ fn undo_leaves_no_trace() {
             (0..3).map(|task| comes_back(handed_out.round, task, 0.7, sees_all)).collect();
         assert_eq!(ledger.report(&entries).unwrap().new, 3);
         assert_ne!(ledger.to_json(), before);
-        assert_eq!(ledger.undo().unwrap().new, 3);
+        assert_eq!(ledger.undo().unwrap(), Undone::Outcomes(3));
         assert_eq!(ledger.to_json(), before, "{learner}");
         // After the undo everything continues as if the report had not been made.
         let slipped = play(ledger, 8, |ledger| ledger);

@@ -3,6 +3,7 @@
 //! One binary links the library once. Tests that count the allocations of the whole process are in
 //! the binary `memory`.
 
+mod amended_ledger;
 mod claims;
 mod counts;
 mod curve;

@@ -1,6 +1,7 @@
 //! Command-line arguments: one file per command, and the parts that several commands share.
 
 mod allocate;
+mod amend;
 #[cfg(feature = "serve")]
 mod backup;
 mod bound;
@@ -43,6 +44,7 @@ mod undo;
 mod verify;
 
 pub(crate) use allocate::AllocateArgs;
+pub(crate) use amend::AmendArgs;
 #[cfg(feature = "serve")]
 pub(crate) use backup::BackupArgs;
 pub(crate) use bound::BoundArgs;
@@ -148,7 +150,10 @@ pub(crate) enum Command {
     /// Show the state: spend and outcomes of each task, open rounds, and whether the curves fit
     /// the outcomes
     Status(StatusArgs),
-    /// Undo the last `tell`
+    /// Change the problem of a running loop: add and retire tasks, replace curves, bounds and the
+    /// budget; what was learned stays
+    Amend(AmendArgs),
+    /// Undo the last `tell`, or the last `amend` if no round was planned since
     Undo(UndoArgs),
     /// Serve campaigns over HTTP, so that several clients share one learner
     ///

@@ -78,7 +78,8 @@ pub(super) struct RoundView<'a> {
 impl<'a> RoundView<'a> {
     pub(super) fn new(ledger: &'a Ledger, round: &'a IssuedRound) -> Self {
         let before = ledger.round_before(round.round).and_then(|before| ledger.spend(before));
-        let current = || ledger.problem().tasks().iter().map(outlay::Task::current).collect();
+        let tasks = ledger.problem_of(round.round).tasks();
+        let current = || tasks.iter().map(outlay::Task::current).collect();
         Self { ledger, round, before: before.map(<[f64]>::to_vec).or_else(current) }
     }
 
@@ -178,9 +179,13 @@ impl<'a> RoundView<'a> {
         columns.extend(self.round.scale.as_ref().map(|_| ("scale", Right)));
         columns.extend(self.round.volume.as_ref().map(|_| ("volume", Right)));
         let mut table = Table::new(&columns);
-        let (shown, hidden) = most_important(spend.len(), |task| spend[task]);
-        for &task in &shown {
-            let name = self.ledger.problem().tasks()[task].name().to_owned();
+        // Tasks that were retired or did not exist in the round are not listed.
+        let tasks = self.ledger.problem_of(self.round.round).tasks();
+        let listed: Vec<usize> =
+            (0..tasks.len()).filter(|task| !tasks[*task].is_retired()).collect();
+        let (shown, hidden) = most_important(listed.len(), |place| spend[listed[place]]);
+        for &task in shown.iter().map(|place| &listed[*place]) {
+            let name = tasks[task].name().to_owned();
             if !self.round.available[task] {
                 let mut row = vec![String::new(); columns.len()];
                 (row[0], row[2]) = (name, "unavailable".to_owned());

@@ -1,6 +1,7 @@
 //! The commands: one file or folder for each.
 
 mod allocate;
+mod amend;
 #[cfg(feature = "serve")]
 mod backup;
 mod bound;
@@ -60,6 +61,7 @@ pub(crate) fn run(command: &Command, quiet: bool) -> Result<CommandOutput, Failu
         Command::Cancel(args) => cancel::run(args),
         Command::Tell(args) => tell::run(args),
         Command::Status(args) => status::run(args, quiet),
+        Command::Amend(args) => amend::run(args),
         Command::Undo(args) => undo::run(args),
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::run(args, quiet),

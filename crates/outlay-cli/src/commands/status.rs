@@ -2,6 +2,7 @@
 
 use outlay::Options;
 use outlay::ledger::{Ledger, LedgerStatus, TaskStatus};
+use outlay::problem::Amendment;
 use serde::Serialize;
 
 use crate::args::StatusArgs;
@@ -53,7 +54,17 @@ struct Record<'a> {
     spend: f64,
     gain: f64,
     tasks: Vec<Row<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    amendments: Vec<AmendmentRecord>,
     warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct AmendmentRecord {
+    /// The number of rounds issued before it.
+    after: u64,
+    #[serde(flatten)]
+    amendment: Amendment,
 }
 
 #[derive(Serialize)]
@@ -83,6 +94,7 @@ struct Row<'a> {
     next: Option<f64>,
     /// Probability of a deviation this large if the curve is correct; null if it is not suspicious.
     doubt: Option<f64>,
+    retired: bool,
 }
 
 impl<'a> Record<'a> {
@@ -99,6 +111,11 @@ impl<'a> Record<'a> {
             spend: standing.spend,
             gain: standing.gain,
             tasks: rows(ledger, standing),
+            amendments: ledger
+                .amendments()
+                .into_iter()
+                .map(|(after, amendment)| AmendmentRecord { after, amendment })
+                .collect(),
             warnings,
         }
     }
@@ -123,6 +140,7 @@ fn rows<'a>(ledger: &'a Ledger, standing: &LedgerStatus) -> Vec<Row<'a>> {
             bonus: standing.bonus,
             next: standing.next,
             doubt: standing.misfit.map(|doubt| doubt.probability),
+            retired: task.is_retired(),
         })
         .collect()
 }
@@ -150,9 +168,14 @@ fn table(ledger: &Ledger, standing: &LedgerStatus) -> String {
     let mut table = Table::new(&columns);
     let (shown, hidden) = most_important(standing.tasks.len(), |task| standing.tasks[task].spend);
     for &position in &shown {
-        let (task, name) = (&standing.tasks[position], ledger.problem().tasks()[position].name());
+        let (task, definition) = (&standing.tasks[position], &ledger.problem().tasks()[position]);
         let mut row = vec![
-            if task.misfit.is_some() { format!("{name} (!)") } else { name.to_owned() },
+            format!(
+                "{}{}{}",
+                definition.name(),
+                if definition.is_retired() { " (retired)" } else { "" },
+                if task.misfit.is_some() { " (!)" } else { "" }
+            ),
             precision.amount(task.spend),
             task.share.map(percent).unwrap_or_default(),
             task.reported.to_string(),
@@ -182,10 +205,9 @@ fn table(ledger: &Ledger, standing: &LedgerStatus) -> String {
         String::new(),
         String::new(),
         standing
-            .tasks
-            .iter()
-            .map(|task| task.next)
-            .sum::<Option<f64>>()
+            .ahead
+            .as_ref()
+            .map(|_| standing.tasks.iter().filter_map(|task| task.next).sum())
             .map(|next| precision.amount(next))
             .unwrap_or_default(),
     ];

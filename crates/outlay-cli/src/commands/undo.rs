@@ -1,5 +1,6 @@
-//! `outlay undo`: reverts the last `tell`.
+//! `outlay undo`: reverts the last `tell` or `amend`.
 
+use outlay::ledger::Undone;
 use serde::Serialize;
 
 use crate::args::UndoArgs;
@@ -11,20 +12,30 @@ use outlay_report::number::counted;
 #[derive(Serialize)]
 struct Record {
     removed: usize,
+    /// 1 if an amendment was reverted, else absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    amendments: Option<usize>,
     open_rounds: usize,
 }
 
 pub(crate) fn run(arguments: &UndoArgs) -> Result<CommandOutput, Failure> {
     let (held, mut ledger) = StateFile::open(&arguments.state)?;
-    let removed = ledger
+    let undone = ledger
         .undo()
         .map_err(|error| Failure(format!("{}: {error}", arguments.state.display())))?;
     held.save(&ledger)?;
-    let record = Record { removed: removed.new, open_rounds: ledger.open_rounds() };
+    let (removed, amendments) = match undone {
+        Undone::Outcomes(removed) => (removed, None),
+        Undone::Amendment(_) => (0, Some(1)),
+    };
+    let record = Record { removed, amendments, open_rounds: ledger.open_rounds() };
     Ok(CommandOutput::new(match arguments.format {
         Format::Table => format!(
             "{} removed · {} open\n",
-            counted(record.removed, "outcome"),
+            match amendments {
+                Some(amendments) => counted(amendments, "amendment"),
+                None => counted(record.removed, "outcome"),
+            },
             counted(record.open_rounds, "round")
         ),
         Format::Json => json(&record)?,

@@ -249,8 +249,8 @@ fn what_cannot_be_told_is_refused_with_its_lines_and_nothing_is_written() {
              line 10: completed: must be 1 or 0 (or true, false), not \"maybe\"; if a word means success, give it with --true\n  \
              line 12: 2 fields, but the header has 4\n  \
              line 13: reward is given, but completed is empty\n  \
-             line 2: round 1, task search: completed with reward 0.25 now, but completed with reward 0.5 before\n  \
-             line 4: round 1, task social: failed now, but completed with reward 0.5 before\n  \
+             line 2: round 1, task search: completed with reward 0.25 now, but completed with reward 0.5 before; --revise replaces it\n  \
+             line 4: round 1, task social: failed now, but completed with reward 0.5 before; --revise replaces it\n  \
              line 5: round 2 was never issued: rounds go from 1 to 1\n  \
              line 7: task audio was left out of round 1, so it has no outcome\n  \
              line 8: task video completed, but its reward is missing: give its reward, or 0\n  \
@@ -508,7 +508,8 @@ fn states_without_the_new_keys_load_and_stay_as_they_are() {
     done(&command("new STATE --problem examples/shop-ads.toml", &state, ""));
     done(&command("next STATE", &state, ""));
     let text = std::fs::read_to_string(&state).unwrap();
-    for key in ["\"key\"", "cancelled", "revises", "completions", "volume"] {
+    for key in ["\"key\"", "cancelled", "revises", "completions", "volume", "amendments", "retired"]
+    {
         assert!(!text.contains(key), "{key} is written only if it is used");
     }
 }

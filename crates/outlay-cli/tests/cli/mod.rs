@@ -1,5 +1,6 @@
 //! The binary as its users meet it: what it prints, where, and with which exit code.
 
+mod amend;
 #[cfg(feature = "serve")]
 mod archive;
 mod bound;

@@ -7,7 +7,7 @@ use crate::JsonError;
 use crate::campaign::CampaignError;
 use crate::learner::LearnerSpec;
 use crate::plan::RoundingError;
-use crate::problem::ProblemErrors;
+use crate::problem::{AmendError, ProblemErrors};
 use crate::text::one_line;
 
 /// A request that a ledger rejects.
@@ -77,7 +77,10 @@ pub enum LedgerError {
     /// Invalid entries of a report.
     #[error("{} of the outcomes cannot be taken; the first: {}", .0.len(), First(.0))]
     Entries(Vec<InvalidEntry>),
-    /// There is no report to undo.
+    /// The problem cannot be amended.
+    #[error(transparent)]
+    Amend(#[from] AmendError),
+    /// There is no report and no amendment to undo.
     #[error("nothing to undo: no outcomes have been reported")]
     NothingTold,
 }
@@ -247,6 +250,9 @@ pub enum RecordError {
     /// A report was made after a number of rounds that the record does not have.
     #[error("tells: after {0} does not fit the rounds")]
     ReportOrder(u64),
+    /// An amendment does not fit the rounds and reports, counted from 1.
+    #[error("amendments: number {0} does not fit the rounds and tells")]
+    AmendmentOrder(usize),
     /// An outcome is on record twice.
     #[error("tells: an outcome is on record twice")]
     Repeated,

@@ -48,13 +48,13 @@ impl Ledger {
     /// bounds, a scale or volume is invalid or unsuitable for the learner, no multiples of the unit
     /// satisfy the bounds, or the round of the key has other conditions. No round is issued then.
     pub fn issue(&mut self, request: &RoundRequest<'_>) -> Result<IssuedRound, LedgerError> {
-        let mut record = self.unissued(request)?;
         if let Some(key) = request.key {
             check_key(key)?;
             if let Some(round) = self.round_of_key(key) {
-                return self.issue_again(round, key, &record);
+                return self.issue_again(round, key, request);
             }
         }
+        let mut record = unissued(&self.problem, request)?;
         let issued = self.campaign.issue(&record.conditions())?;
         let (round, guards) = (issued.round, issued.guards.copied());
         let mut allocation = issued.allocation.clone();
@@ -73,25 +73,6 @@ impl Ledger {
             *self = self.replayed(&self.reports)?;
         }
         Ok(record.issued(round, allocation, guards))
-    }
-
-    /// The requested round, without spends.
-    fn unissued(&self, request: &RoundRequest<'_>) -> Result<Round, LedgerError> {
-        let tasks = self.problem.tasks();
-        let of_problem = || tasks.iter().map(Task::volume).collect();
-        let scale = self.by_task("scale", request.scale, || vec![1.0; tasks.len()])?;
-        let volume = self.by_task("volume", request.volume, of_problem)?;
-        Ok(Round {
-            budget: request.budget.unwrap_or(self.problem.budget()),
-            available: self.available(request.without)?,
-            scale: scale.filter(|scale| scale.iter().any(|scale| *scale != 1.0)),
-            volume,
-            spend: Vec::new(),
-            success: Vec::new(),
-            outcomes: vec![None; tasks.len()],
-            key: request.key.map(str::to_owned),
-            is_cancelled: false,
-        })
     }
 
     /// An issued round with its spends. The rest of the certificate is not on record and is zero.
@@ -114,7 +95,7 @@ impl Ledger {
     /// such round.
     #[must_use]
     pub fn problem_in(&self, round: u64) -> Option<Problem> {
-        self.round(round)?.problem(&self.problem).ok()
+        self.round(round)?.problem(self.problem_of(round)).ok()
     }
 
     /// The key of an issued round, if it has one.
@@ -159,57 +140,30 @@ impl Ledger {
         Ok(())
     }
 
-    pub(super) fn available(&self, without: &[&str]) -> Result<Option<Vec<bool>>, LedgerError> {
-        if without.is_empty() {
-            return Ok(None);
-        }
-        let mut available = vec![true; self.problem.tasks().len()];
-        for name in without {
-            available[self.position(name)?] = false;
-        }
-        if available.contains(&true) { Ok(Some(available)) } else { Err(LedgerError::NobodyLeft) }
-    }
-
-    /// A list with one number per task: those of the named tasks, and else those of `others`.
-    /// `None` if no task is named.
-    pub(super) fn by_task(
-        &self,
-        what: &'static str,
-        named: &[(&str, f64)],
-        others: impl FnOnce() -> Vec<f64>,
-    ) -> Result<Option<Vec<f64>>, LedgerError> {
-        if named.is_empty() {
-            return Ok(None);
-        }
-        let (mut numbers, mut is_named) = (others(), vec![false; self.problem.tasks().len()]);
-        for (name, number) in named {
-            let task = self.position(name)?;
-            if std::mem::replace(&mut is_named[task], true) {
-                return Err(LedgerError::NamedTwice { what, task: one_line(name) });
-            }
-            numbers[task] = *number;
-        }
-        Ok(Some(numbers))
-    }
-
-    fn position(&self, name: &str) -> Result<usize, LedgerError> {
-        let task = self.problem.tasks().iter().position(|task| task.name() == name);
-        task.ok_or_else(|| LedgerError::UnknownTask(one_line(name)))
-    }
-
     /// The round that was issued for a key and not cancelled.
     fn round_of_key(&self, key: &str) -> Option<u64> {
         let is_it = |round: &Round| !round.is_cancelled && round.key.as_deref() == Some(key);
         self.rounds.iter().position(is_it).map(|place| place as u64 + 1)
     }
 
+    /// The round of a key, if the request is that of the round, under the problem of that time.
     fn issue_again(
         &self,
         round: u64,
         key: &str,
-        request: &Round,
+        request: &RoundRequest<'_>,
     ) -> Result<IssuedRound, LedgerError> {
-        let same = |record: &&Round| record.conditions() == request.conditions();
+        for name in request.without {
+            position(&self.problem, name)?;
+        }
+        let problem = self.problem_of(round);
+        let existed = |name: &str| problem.tasks().iter().any(|task| task.name() == name);
+        let without: Vec<&str> =
+            request.without.iter().copied().filter(|name| existed(name)).collect();
+        let request = RoundRequest { without: &without, ..*request };
+        let mut requested = unissued(problem, &request)?;
+        requested.resize(self.problem.tasks().len());
+        let same = |record: &&Round| record.conditions() == requested.conditions();
         if self.round(round).filter(same).is_none() {
             return Err(LedgerError::KeyOfAnotherRound { key: key.to_owned(), round });
         }
@@ -258,12 +212,15 @@ impl Ledger {
 }
 
 impl Round {
-    /// The problem with the scales and volumes of the round.
+    /// The problem of the round with its scales and volumes.
     pub(super) fn problem(&self, problem: &Problem) -> Result<Problem, CampaignError> {
         if self.scale.is_none() && self.volume.is_none() {
             return Ok(problem.clone());
         }
-        Ok(problem.in_round(self.scale.as_deref(), self.volume.as_deref())?)
+        // Tasks that were added later are not part of it.
+        let tasks = problem.tasks().len();
+        let scale = self.scale.as_ref().map(|scale| &scale[..tasks]);
+        Ok(problem.in_round(scale, self.volume.as_ref().map(|volume| &volume[..tasks]))?)
     }
 
     fn issued(
@@ -283,6 +240,67 @@ impl Round {
             guards,
         }
     }
+}
+
+/// The tasks that are neither retired nor left out; `None` if all are available.
+pub(super) fn available(
+    problem: &Problem,
+    without: &[&str],
+) -> Result<Option<Vec<bool>>, LedgerError> {
+    let mut available: Vec<bool> = problem.tasks().iter().map(|task| !task.is_retired()).collect();
+    for name in without {
+        available[position(problem, name)?] = false;
+    }
+    if !available.contains(&true) {
+        return Err(LedgerError::NobodyLeft);
+    }
+    Ok(Some(available).filter(|available| available.contains(&false)))
+}
+
+/// A list with one number per task: those of the named tasks, and else those of `others`. `None` if
+/// no task is named.
+pub(super) fn by_task(
+    problem: &Problem,
+    what: &'static str,
+    named: &[(&str, f64)],
+    others: impl FnOnce() -> Vec<f64>,
+) -> Result<Option<Vec<f64>>, LedgerError> {
+    if named.is_empty() {
+        return Ok(None);
+    }
+    let (mut numbers, mut is_named) = (others(), vec![false; problem.tasks().len()]);
+    for (name, number) in named {
+        let task = position(problem, name)?;
+        if std::mem::replace(&mut is_named[task], true) {
+            return Err(LedgerError::NamedTwice { what, task: one_line(name) });
+        }
+        numbers[task] = *number;
+    }
+    Ok(Some(numbers))
+}
+
+fn position(problem: &Problem, name: &str) -> Result<usize, LedgerError> {
+    let task = problem.tasks().iter().position(|task| task.name() == name);
+    task.ok_or_else(|| LedgerError::UnknownTask(one_line(name)))
+}
+
+/// The requested round of a problem, without spends.
+fn unissued(problem: &Problem, request: &RoundRequest<'_>) -> Result<Round, LedgerError> {
+    let tasks = problem.tasks();
+    let of_problem = || tasks.iter().map(Task::volume).collect();
+    let scale = by_task(problem, "scale", request.scale, || vec![1.0; tasks.len()])?;
+    let volume = by_task(problem, "volume", request.volume, of_problem)?;
+    Ok(Round {
+        budget: request.budget.unwrap_or(problem.budget()),
+        available: available(problem, request.without)?,
+        scale: scale.filter(|scale| scale.iter().any(|scale| *scale != 1.0)),
+        volume,
+        spend: Vec::new(),
+        success: Vec::new(),
+        outcomes: vec![None; tasks.len()],
+        key: request.key.map(str::to_owned),
+        is_cancelled: false,
+    })
 }
 
 /// Whether a key is short and printable.

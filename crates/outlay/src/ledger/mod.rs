@@ -20,6 +20,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod amend;
 mod curve_misfit;
 mod delivery;
 mod error;
@@ -34,8 +35,11 @@ pub use curve_misfit::CurveMisfit;
 pub use delivery::Delivery;
 pub use error::{EntryError, InvalidEntry, LedgerError, RecordError};
 pub use issue::{MAX_KEY_BYTES, RoundRequest};
+pub use replay::Undone;
 pub use report::{Entry, Reported};
 pub use status::{LedgerStatus, TaskStatus};
+
+use amend::PastProblem;
 
 use crate::campaign::{Campaign, CampaignOptions, GuardReport, Guards, RoundConditions};
 use crate::feedback::Feedback;
@@ -165,6 +169,8 @@ pub struct IssuedRound {
 #[derive(Debug)]
 pub struct Ledger {
     problem: Problem,
+    /// The earlier versions of the problem, in their order.
+    past: Vec<PastProblem>,
     settings: Settings,
     campaign: Campaign,
     rounds: Vec<Round>,
@@ -195,6 +201,7 @@ impl Ledger {
         let campaign = Campaign::new(problem, options)?;
         Ok(Self {
             problem: problem.clone(),
+            past: Vec::new(),
             settings,
             campaign,
             rounds: Vec::new(),
@@ -202,7 +209,7 @@ impl Ledger {
         })
     }
 
-    /// The problem.
+    /// The present problem. Tasks that were retired by an amendment are part of it.
     #[must_use]
     pub fn problem(&self) -> &Problem {
         &self.problem

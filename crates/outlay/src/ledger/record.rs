@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::issue::check_key;
+use super::amend::PastProblem;
+use super::issue::{available, by_task, check_key};
 use super::{Entry, Ledger, LedgerError, RecordError, Report, Round, Settings};
-use crate::campaign::Guards;
+use crate::campaign::{CampaignError, Guards};
 use crate::problem::{NoFiles, Problem, Task};
 
 /// The version that this library writes.
@@ -28,9 +29,22 @@ struct Document {
     ignore_seen: bool,
     rounds: Vec<RoundRecord>,
     tells: Vec<ReportRecord>,
+    #[serde(default)]
+    amendments: Vec<AmendmentRecord<serde_json::Value>>,
     /// The warm start of the next search, which earlier versions used and wrote.
     #[serde(default, rename = "search")]
     _search: serde::de::IgnoredAny,
+}
+
+/// A later version of the problem.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AmendmentRecord<P> {
+    /// The number of rounds before it.
+    after: u64,
+    /// The number of tells before it.
+    tells: usize,
+    problem: P,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -89,9 +103,10 @@ impl Ledger {
         let lines = |lines: Vec<String>| {
             if lines.is_empty() { "[]".to_owned() } else { format!("[\n{}\n]", lines.join(",\n")) }
         };
-        let fields = [
+        let (first, amendments) = self.amendment_records();
+        let mut fields = vec![
             ("version", VERSION.to_string()),
-            ("problem", json(&self.problem)),
+            ("problem", json(first)),
             ("learner", json(&learner.to_string())),
             ("horizon", json(horizon)),
             ("seed", seed.to_string()),
@@ -99,7 +114,7 @@ impl Ledger {
             ("ignore_seen", json(ignore_seen)),
             (
                 "rounds",
-                lines(self.rounds.iter().map(|round| json(&self.round_record(round))).collect()),
+                lines((1..=self.rounds()).map(|round| json(&self.round_record(round))).collect()),
             ),
             (
                 "tells",
@@ -108,6 +123,9 @@ impl Ledger {
                 ),
             ),
         ];
+        if !amendments.is_empty() {
+            fields.push(("amendments", lines(amendments.iter().map(json).collect())));
+        }
         let fields: Vec<String> =
             fields.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
         format!("{{\n{}\n}}\n", fields.join(",\n"))
@@ -130,15 +148,28 @@ impl Ledger {
         document.ledger()
     }
 
-    fn round_record(&self, round: &Round) -> RoundRecord {
-        let names = || self.problem.tasks().iter().map(|task| task.name().to_owned());
-        let without = names()
-            .enumerate()
-            .filter(|(task, _)| !round.has(*task))
-            .map(|(_, name)| name)
+    /// The first version of the problem and the later ones.
+    fn amendment_records(&self) -> (&Problem, Vec<AmendmentRecord<&Problem>>) {
+        let mut problems = self.versions().map(|(problem, ..)| problem);
+        let first = problems.next().unwrap_or(&self.problem);
+        let mut records = Vec::with_capacity(self.past.len());
+        for (past, problem) in self.past.iter().zip(problems) {
+            records.push(AmendmentRecord { after: past.rounds, tells: past.reports, problem });
+        }
+        (first, records)
+    }
+
+    fn round_record(&self, number: u64) -> RoundRecord {
+        let (problem, round) = (self.problem_of(number), &self.rounds[number as usize - 1]);
+        let tasks = problem.tasks();
+        let is_left_out = |task: &usize| !round.has(*task) && !tasks[*task].is_retired();
+        let without = (0..tasks.len())
+            .filter(is_left_out)
+            .map(|task| tasks[task].name().to_owned())
             .collect();
         let named = |numbers: &Option<Vec<f64>>| {
-            names().zip(numbers.iter().flatten().copied()).collect::<BTreeMap<String, f64>>()
+            let names = tasks.iter().map(|task| task.name().to_owned());
+            names.zip(numbers.iter().flatten().copied()).collect::<BTreeMap<String, f64>>()
         };
         let mut scale = named(&round.scale);
         scale.retain(|_, scale| *scale != 1.0);
@@ -147,8 +178,8 @@ impl Ledger {
             without,
             scale,
             volume: named(&round.volume),
-            spend: round.spend.clone(),
-            success: round.success.clone(),
+            spend: round.spend[..tasks.len()].to_vec(),
+            success: round.success[..tasks.len()].to_vec(),
             key: round.key.clone(),
             cancelled: round.is_cancelled,
         }
@@ -173,9 +204,8 @@ impl Ledger {
 
 impl Document {
     fn ledger(self) -> Result<Ledger, LedgerError> {
-        let problem = Problem::from_json(&self.problem.to_string(), &NoFiles)
-            .map_err(RecordError::Problem)?;
-        let learner = self.learner.parse().map_err(crate::campaign::CampaignError::from)?;
+        let (past, problem) = self.versions()?;
+        let learner = self.learner.parse().map_err(CampaignError::from)?;
         let settings = Settings {
             learner,
             horizon: self.horizon,
@@ -183,12 +213,12 @@ impl Document {
             guards: self.guards,
             ignore_seen: self.ignore_seen,
         };
-        let ledger = Ledger::new(&problem, settings)?;
+        let ledger = Ledger::new(&problem, settings)?.with_past(past);
         let rounds = self
             .rounds
             .iter()
             .enumerate()
-            .map(|(place, round)| round.read(&ledger, place + 1))
+            .map(|(place, round)| round.read(&ledger, place as u64 + 1))
             .collect::<Result<Vec<_>, _>>()?;
         let positions: std::collections::HashMap<&str, usize> = problem
             .tasks()
@@ -217,14 +247,46 @@ impl Document {
         let reports = self.tells.iter().map(report).collect::<Result<Vec<_>, _>>()?;
         ledger.replay(&rounds, &reports)
     }
+
+    /// The earlier versions of the problem and the present one.
+    fn versions(&self) -> Result<(Vec<PastProblem>, Problem), LedgerError> {
+        let mut problem = read_problem(&self.problem)?;
+        let mut past: Vec<PastProblem> = Vec::new();
+        for (place, record) in self.amendments.iter().enumerate() {
+            let AmendmentRecord { after: rounds, tells: reports, .. } = *record;
+            let is_later =
+                past.last().is_none_or(|last| last.rounds <= rounds && last.reports <= reports);
+            if !(is_later && rounds <= self.rounds.len() as u64 && self.has_tells(rounds, reports))
+            {
+                return Err(RecordError::AmendmentOrder(place + 1).into());
+            }
+            let (amended, _) = problem.amended(&read_problem(&record.problem)?)?;
+            let before = std::mem::replace(&mut problem, amended);
+            past.push(PastProblem { problem: before, rounds, reports });
+        }
+        Ok((past, problem))
+    }
+
+    /// Whether this number of tells may have been before an amendment after these rounds.
+    fn has_tells(&self, rounds: u64, tells: usize) -> bool {
+        tells <= self.tells.len()
+            && self.tells[..tells].iter().all(|tell| tell.after <= rounds)
+            && self.tells[tells..].iter().all(|tell| tell.after >= rounds)
+    }
+}
+
+fn read_problem(value: &serde_json::Value) -> Result<Problem, RecordError> {
+    Problem::from_value(value, &NoFiles).map_err(RecordError::Problem)
 }
 
 impl RoundRecord {
-    fn read<'a>(&'a self, ledger: &Ledger, round: usize) -> Result<Round, LedgerError> {
+    fn read<'a>(&'a self, ledger: &Ledger, number: u64) -> Result<Round, LedgerError> {
+        let problem = ledger.problem_of(number);
+        let round = number as usize;
         let without: Vec<&str> = self.without.iter().map(String::as_str).collect();
         let is_amount = |amount: &f64| *amount >= 0.0 && amount.is_finite();
         let is_chance = |chance: &f64| (0.0..=1.0).contains(chance);
-        let tasks = ledger.problem.tasks().len();
+        let tasks = problem.tasks().len();
         if self.spend.len() != tasks || self.success.len() != tasks {
             return Err(RecordError::RoundLength(round).into());
         }
@@ -238,19 +300,23 @@ impl RoundRecord {
         let named = |numbers: &'a BTreeMap<String, f64>| -> Vec<(&'a str, f64)> {
             numbers.iter().map(|(name, number)| (name.as_str(), *number)).collect()
         };
-        let (scale, volume) = (named(&self.scale), named(&self.volume));
-        let volumes = || ledger.problem.tasks().iter().map(Task::volume).collect();
-        Ok(Round {
+        let volumes = || problem.tasks().iter().map(Task::volume).collect();
+        let scale = by_task(problem, "scale", &named(&self.scale), || vec![1.0; tasks])?;
+        let volume = by_task(problem, "volume", &named(&self.volume), volumes)?;
+        problem.check_round(scale.as_deref(), volume.as_deref()).map_err(CampaignError::from)?;
+        let mut round = Round {
             budget: self.budget,
-            available: ledger.available(&without)?,
-            scale: ledger.by_task("scale", &scale, || vec![1.0; tasks])?,
-            volume: ledger.by_task("volume", &volume, volumes)?,
+            available: available(problem, &without)?,
+            scale,
+            volume,
             spend: self.spend.clone(),
             success: self.success.clone(),
             outcomes: vec![None; tasks],
             key: self.key.clone(),
             is_cancelled: self.cancelled,
-        })
+        };
+        round.resize(ledger.problem.tasks().len());
+        Ok(round)
     }
 }
 

@@ -3,25 +3,40 @@
 
 use std::collections::HashMap;
 
-use super::{Entry, InvalidEntry, Ledger, LedgerError, RecordError, Report, Reported, Round};
+use super::{Entry, InvalidEntry, Ledger, LedgerError, RecordError, Report, Round};
+use crate::problem::Amendment;
+
+/// The change that [`Ledger::undo`] reverted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Undone {
+    /// A report with this number of outcomes, which can be reported again.
+    Outcomes(usize),
+    /// An amendment.
+    Amendment(Amendment),
+}
 
 impl Ledger {
-    /// Undoes the last [`Ledger::report`] or [`Ledger::revise`] that had new outcomes; later rounds stay issued. Returns
-    /// the number of outcomes. They can be reported again.
+    /// Undoes the last [`Ledger::report`] or [`Ledger::revise`] that had new outcomes, or the last
+    /// [`Ledger::amend`] if nothing was recorded after it. Later rounds stay issued, and an
+    /// amendment stays once a round was issued under it.
     ///
     /// # Errors
-    /// If there is no report.
-    pub fn undo(&mut self) -> Result<Reported, LedgerError> {
+    /// If there is neither.
+    pub fn undo(&mut self) -> Result<Undone, LedgerError> {
+        if let Some(undone) = self.undo_amendment()? {
+            return Ok(Undone::Amendment(undone));
+        }
         let (last, before) = self.reports.split_last().ok_or(LedgerError::NothingTold)?;
-        let taken_back = Reported { new: last.entries.len(), ..Reported::default() };
+        let outcomes = last.entries.len();
         *self = self.replayed(before)?;
-        Ok(taken_back)
+        Ok(Undone::Outcomes(outcomes))
     }
 
     /// The same ledger with only these reports.
     pub(super) fn replayed(&self, reports: &[Report]) -> Result<Self, LedgerError> {
-        let opened = Self::new(&self.problem, self.settings)?;
-        opened.replay(&self.rounds, reports)
+        let mut past = self.past.clone();
+        past.iter_mut().for_each(|past| past.reports = past.reports.min(reports.len()));
+        Self::new(&self.problem, self.settings)?.with_past(past).replay(&self.rounds, reports)
     }
 
     /// Replays rounds and reports in their order. The learner observes the corrected outcomes in
@@ -43,6 +58,7 @@ impl Ledger {
             self.replay_report(report, &corrected)?;
         }
         self.replay_rounds(&rounds[issued..])?;
+        self.start_references(self.rounds() + 1);
         Ok(self)
     }
 
@@ -77,12 +93,15 @@ impl Ledger {
 
     fn replay_rounds(&mut self, rounds: &[Round]) -> Result<(), LedgerError> {
         for round in rounds {
+            let number = self.rounds() + 1;
+            self.start_references(number);
             let conditions = round.conditions();
             if round.is_cancelled {
                 self.campaign.replay_cancelled(&conditions)?;
             } else {
                 self.campaign.replay_round(&conditions, &round.spend, &round.success)?;
             }
+            self.clear_references(number);
             self.rounds.push(Round { outcomes: vec![None; round.spend.len()], ..round.clone() });
         }
         Ok(())

@@ -1,5 +1,7 @@
 //! Reports of outcomes: late, partial or repeated, but never contradictory.
 
+use std::collections::HashMap;
+
 use super::{EntryError, InvalidEntry, Ledger, LedgerError, Report, ReportedOutcome};
 use crate::feedback::{Completions, Feedback, Outcome, Reward};
 
@@ -49,37 +51,60 @@ pub struct Reported {
     pub repeated: usize,
     /// The number of outcomes that replaced earlier ones.
     pub revised: usize,
+    /// The number of outcomes that were already reported, but without their spend.
+    pub spends: usize,
 }
 
 impl Ledger {
-    /// Records outcomes: all of them or, if one is invalid, none.
+    /// Records outcomes: all of them or, if one is invalid, none. The spend of an outcome may be
+    /// reported later, with the outcome.
     ///
     /// # Errors
     /// [`LedgerError::Entries`] with all invalid entries.
     pub fn report(&mut self, entries: &[Entry]) -> Result<Reported, LedgerError> {
         let mut refused = Vec::new();
         let mut fresh = Vec::new();
+        // Outcomes that were reported without their spend.
+        let mut with_spend = Vec::new();
         for (position, entry) in entries.iter().enumerate() {
-            match self.check(entry) {
-                Err(reason) => refused.push(InvalidEntry { position, reason }),
-                Ok(known) if self.known(entry).is_some_and(|before| before.agrees(&known)) => {}
-                // Recorded at once, so that later entries of the same call are compared with it.
-                Ok(known) => {
-                    self.put(entry, Some(known));
-                    fresh.push(Entry { reward: known.reward, ..*entry });
+            let now = match self.check(entry) {
+                Ok(now) => now,
+                Err(reason) => {
+                    refused.push(InvalidEntry { position, reason });
+                    continue;
                 }
+            };
+            let kept = Entry { reward: now.reward, ..*entry };
+            match self.known(entry) {
+                None => fresh.push(kept),
+                Some(before) if now.spend.is_some() && before.spend.is_none() => {
+                    with_spend.push(kept);
+                }
+                Some(_) => continue,
             }
+            // Recorded at once, so that later entries of the same call are compared with it.
+            self.put(entry, Some(now));
         }
         if !refused.is_empty() {
+            for entry in &with_spend {
+                self.put(entry, Some(ReportedOutcome { spend: None, ..entry.outcome() }));
+            }
             fresh.iter().for_each(|entry| self.put(entry, None));
             return Err(LedgerError::Entries(refused));
         }
-        let repeated = entries.len() - fresh.len();
-        let reported = Reported { new: fresh.len(), repeated, revised: 0 };
-        if !fresh.is_empty() {
+        add_spends(&mut fresh, &mut with_spend);
+        let (new, spends) = (fresh.len(), with_spend.len());
+        let reported = Reported { new, repeated: entries.len() - new - spends, revised: 0, spends };
+        if new + spends > 0 {
             self.learn(&fresh)?;
-            let after = self.rounds();
-            self.reports.push(Report { after, entries: fresh, is_revision: false });
+            // An outcome that gets its spend replaces the one without.
+            let (after, is_revision) = (self.rounds(), spends > 0);
+            fresh.append(&mut with_spend);
+            self.reports.push(Report { after, entries: fresh, is_revision });
+            if is_revision {
+                // Some learners learn from spends.
+                *self = self.replayed(&self.reports)?;
+            }
         }
         Ok(reported)
     }
@@ -138,7 +163,7 @@ impl Ledger {
         let sees_all = self.feedback() == Feedback::Full;
         let task = || name.to_owned();
         let completions = entry.completions;
-        let is_single = sees_all || !self.problem.has_counts();
+        let is_single = sees_all || !self.problem_of(entry.round).has_counts();
         let most = if is_single { 1 } else { Completions::MAX };
         if completions > most {
             return Err(EntryError::TooManyCompletions { task: task(), completions, most });
@@ -211,6 +236,23 @@ impl Ledger {
         }
         Ok(())
     }
+}
+
+/// Moves the spends of outcomes that are new in the same call to these outcomes.
+fn add_spends(fresh: &mut [Entry], with_spend: &mut Vec<Entry>) {
+    if with_spend.is_empty() {
+        return;
+    }
+    let place = |entry: &Entry| (entry.round, entry.task);
+    let places: HashMap<(u64, usize), usize> =
+        fresh.iter().enumerate().map(|(position, entry)| (place(entry), position)).collect();
+    with_spend.retain(|entry| match places.get(&place(entry)) {
+        None => true,
+        Some(&position) => {
+            fresh[position].spend = entry.spend;
+            false
+        }
+    });
 }
 
 /// Completions of a checked entry. The sum of rewards is in multiples of the largest one; a division

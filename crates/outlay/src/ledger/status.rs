@@ -4,7 +4,7 @@
 use super::curve_misfit::tail_bound;
 use super::delivery::Delivery;
 use super::{CurveMisfit, IssuedRound, Ledger, LedgerError, ReportedOutcome, Round};
-use crate::problem::{CompletionLaw, Seen, Task};
+use crate::problem::{CompletionLaw, Problem, Seen, Task};
 
 /// The status of a ledger.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,12 +49,13 @@ pub struct TaskStatus {
     /// The completions of the log that the learner started from, beside those of the rounds.
     pub seen: Option<Seen>,
     /// The learner's index of the task, which decides the next allocation. Absent if the learner
-    /// has no indices.
+    /// has no indices, or the task is retired.
     pub index: Option<f64>,
     /// The exploration bonus: the index minus the mean reward of all completions, those of the log
     /// included. Absent without a completion.
     pub bonus: Option<f64>,
-    /// Its spend in the next round with the problem's budget; absent if there is no such round.
+    /// Its spend in the next round with the problem's budget; absent if there is no such round or
+    /// the task is retired.
     pub next: Option<f64>,
     /// Present if the completions disagree with the curve.
     pub misfit: Option<CurveMisfit>,
@@ -75,8 +76,11 @@ impl Ledger {
             .map(|_| ahead.campaign.weights());
         let spend = self.played().flat_map(|round| &round.spend).sum::<f64>() + 0.0;
         let tasks = (0..self.problem.tasks().len()).map(|task| {
+            let is_active = !self.problem.tasks()[task].is_retired();
+            let weights = weights.filter(|_| is_active);
             let index = weights.map(|weights| weights[task] * self.problem.reward_max());
-            let next = next.as_ref().map(|next| next.allocation.spend[task]);
+            let next = next.as_ref().filter(|_| is_active);
+            let next = next.map(|next| next.allocation.spend[task]);
             self.task_status(task, spend, index, next)
         });
         let tasks: Vec<TaskStatus> = tasks.collect();
@@ -104,12 +108,22 @@ impl Ledger {
         next: Option<f64>,
     ) -> TaskStatus {
         let spend = self.played().map(|round| round.spend[task]).sum::<f64>() + 0.0;
-        let definition = &self.problem.tasks()[task];
-        let chances: Vec<f64> = self
-            .reported(task)
-            .map(|(round, known)| chance(definition, task, round, known))
-            .collect();
-        let expected = self.expected(task, &chances);
+        let mut chances: Vec<f64> = Vec::new();
+        let mut expected = 0.0;
+        for (problem, first, last) in self.versions() {
+            let Some(definition) = problem.tasks().get(task) else { continue };
+            let (mut usual, mut own) = (0.0, 0.0);
+            for round in &self.rounds[first as usize - 1..last as usize] {
+                let Some(known) = round.outcomes[task] else { continue };
+                let chance = chance(definition, task, round, known);
+                match &round.volume {
+                    None => usual += chance,
+                    Some(volume) => own += volume[task] * chance,
+                }
+                chances.push(chance);
+            }
+            expected += definition.volume() * usual + own;
+        }
         let completions = self.reported(task).map(|(_, known)| known.completions).sum::<u64>();
         let is_gain = |(_, known): &(&Round, ReportedOutcome)| known.completions > 0;
         let gain =
@@ -148,19 +162,6 @@ impl Ledger {
         }
     }
 
-    /// The expected completions of a task in its reported rounds, which have these probabilities
-    /// of success.
-    fn expected(&self, task: usize, chances: &[f64]) -> f64 {
-        let (mut usual, mut own) = (0.0, 0.0);
-        for ((round, _), chance) in self.reported(task).zip(chances) {
-            match &round.volume {
-                None => usual += chance,
-                Some(volume) => own += volume[task] * chance,
-            }
-        }
-        self.problem.tasks()[task].volume() * usual + own
-    }
-
     /// The rounds that were not cancelled.
     fn played(&self) -> impl Iterator<Item = &Round> {
         self.rounds.iter().filter(|round| !round.is_cancelled)
@@ -171,13 +172,23 @@ impl Ledger {
         self.rounds.iter().filter_map(move |round| Some((round, round.outcomes[task]?)))
     }
 
-    /// The law of the number of completions.
+    /// The law of the number of completions: over all versions of the problem the one that allows
+    /// the largest deviations.
     fn completion_law(&self) -> CompletionLaw {
-        let law = self.problem.environment().completions;
-        let default =
-            if self.problem.has_counts() { CompletionLaw::Poisson } else { CompletionLaw::Single };
-        law.unwrap_or(default)
+        let dispersion = |law: &CompletionLaw| match law {
+            CompletionLaw::Single => 0.0,
+            CompletionLaw::Binomial | CompletionLaw::Poisson => 1.0,
+            CompletionLaw::NegativeBinomial { dispersion } => *dispersion,
+        };
+        let laws = self.versions().map(|(problem, ..)| completion_law(problem));
+        let widest = laws.max_by(|one, other| dispersion(one).total_cmp(&dispersion(other)));
+        widest.unwrap_or(CompletionLaw::Single)
     }
+}
+
+fn completion_law(problem: &Problem) -> CompletionLaw {
+    let default = if problem.has_counts() { CompletionLaw::Poisson } else { CompletionLaw::Single };
+    problem.environment().completions.unwrap_or(default)
 }
 
 /// The probability of success of a task in a round by the curve of the round, at the spend that was

@@ -114,7 +114,8 @@ impl Problem {
         }
         let mut rest: HashMap<&str, &Task> =
             new.tasks.iter().map(|task| (task.name(), task)).collect();
-        let other_seen = |old: &&Task| rest.get(old.name()).is_some_and(|new| new.seen() != old.seen());
+        let other_seen =
+            |old: &&Task| rest.get(old.name()).is_some_and(|new| new.seen() != old.seen());
         let kept_seen = self.tasks.iter().filter(other_seen).map(|task| task.name().to_owned());
         let mut amendment = Amendment {
             changed: problem_changes(self, new),

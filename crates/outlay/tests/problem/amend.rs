@@ -47,9 +47,8 @@ fn tasks_keep_their_positions_and_their_evidence() {
     assert_eq!(difference.retired, ["b"]);
     assert!(difference.returned.is_empty());
     assert_eq!(difference.kept_seen, ["a"]);
-    let change = |task: &str, field, old, new| {
-        FieldChange { task: Some(task.to_owned()), field, old, new }
-    };
+    let change =
+        |task: &str, field, old, new| FieldChange { task: Some(task.to_owned()), field, old, new };
     assert_eq!(
         difference.changed,
         [

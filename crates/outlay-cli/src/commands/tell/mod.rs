@@ -3,7 +3,7 @@
 mod csv_outcomes;
 mod json_outcomes;
 
-use outlay::ledger::{Entry, Ledger, LedgerError, Reported};
+use outlay::ledger::{Entry, EntryError, InvalidEntry, Ledger, LedgerError, Reported};
 use serde::Serialize;
 
 use crate::args::TellArgs;
@@ -25,13 +25,14 @@ pub(crate) fn run(arguments: &TellArgs) -> Result<CommandOutput, Failure> {
     let empty = outcomes.empty;
     let reported = take(&mut ledger, outcomes, arguments.revise)
         .map_err(|errors| Failure::many(&file.name, &errors))?;
-    if reported.new + reported.revised > 0 {
+    if reported.new + reported.revised + reported.spends > 0 {
         held.save(&ledger)?;
     }
     let record = Record {
         new: reported.new,
         repeated: reported.repeated,
         revised: reported.revised,
+        spends: reported.spends,
         empty,
         open_rounds: ledger.open_rounds(),
     };
@@ -50,9 +51,14 @@ fn take(ledger: &mut Ledger, outcomes: Outcomes, revises: bool) -> Result<Report
     match reported {
         Ok(reported) if errors.is_empty() => return Ok(reported),
         Ok(_) => {}
-        Err(LedgerError::Entries(refused)) => errors.extend(
-            refused.iter().map(|entry| format!("{}: {}", places[entry.position], entry.reason)),
-        ),
+        Err(LedgerError::Entries(refused)) => {
+            let line = |InvalidEntry { position, reason }: &InvalidEntry| {
+                let is_other = matches!(reason, EntryError::Contradiction { .. }) && !revises;
+                let hint = if is_other { "; --revise replaces it" } else { "" };
+                format!("{}: {reason}{hint}", places[*position])
+            };
+            errors.extend(refused.iter().map(line));
+        }
         Err(other) => return Err(vec![other.to_string()]),
     }
     Err(errors)
@@ -63,6 +69,8 @@ struct Record {
     new: usize,
     repeated: usize,
     revised: usize,
+    /// Outcomes that were reported before and now got their spend.
+    spends: usize,
     /// Rows whose completions are empty, because the outcome is not known yet.
     empty: usize,
     open_rounds: usize,
@@ -75,6 +83,9 @@ fn sentence(reported: Reported, record: &Record) -> String {
     }
     if reported.revised > 0 {
         parts.push(format!("{} revised", counted(reported.revised, "outcome")));
+    }
+    if reported.spends > 0 {
+        parts.push(format!("{} added to earlier outcomes", counted(reported.spends, "spend")));
     }
     if parts.is_empty() {
         parts.push("nothing new".to_owned());
