@@ -151,6 +151,7 @@ class Client:
         seed: int | None = None,
         expiry_seconds: int | None = None,
         guards: Mapping[str, Any] | None = None,
+        ignore_seen: bool | None = None,
     ) -> CampaignState:
         """Creates a campaign under an id of your choice. Repeating the call changes nothing; another problem under the same id is an error.
 
@@ -166,6 +167,8 @@ class Client:
             How long a round stays open.
         guards : mapping, optional
             Guards, such as ``{"max_change": 5}``.
+        ignore_seen : bool, optional
+            Whether to start without the completions that tasks have ``seen``; by default the learner starts as if it had observed them.
 
         Returns
         -------
@@ -182,7 +185,9 @@ class Client:
         >>> client.create("create", problem, learner="thompson", seed=7)["status"]
         'open'
         """
-        options = {"learner": learner, "horizon": horizon, "seed": seed, "expiry_seconds": expiry_seconds, "guards": guards}
+        options = {
+            "learner": learner, "horizon": horizon, "seed": seed, "expiry_seconds": expiry_seconds, "guards": guards, "ignore_seen": ignore_seen,
+        }
         body = {"problem": document(problem), **{key: value for key, value in options.items() if value is not None}}
         return self._state("PUT", self._campaign(campaign), body)
 
@@ -450,9 +455,10 @@ class Client:
         round : int
             The round.
         results : mapping or list
-            From tasks to rewards, with False for a task that failed: ``{"search": 14.5, "social": False}``. With volumes, from tasks to
-            counts: ``{"search": {"completions": 24, "reward": 410.5, "spend": 38}}``, where the reward is the sum and the spend is
-            optional. Or a list of outcomes with the keys of the API. Omit tasks whose outcome is unknown.
+            From tasks to rewards, with False for a task that failed: ``{"search": 14.5, "social": False}``. If the problem has volumes,
+            from tasks to counts: ``{"search": {"completions": 24, "reward": 410.5}}``, where the reward is the sum. The amount that was
+            really spent may be added: ``{"search": {"completed": True, "reward": 14.5, "spend": 17}}``. Or a list of outcomes with the
+            keys of the API. Omit tasks whose outcome is unknown.
 
         Returns
         -------
@@ -469,6 +475,15 @@ class Client:
         >>> _ = client.create("tell", problem), client.ask("tell")
         >>> client.tell("tell", 1, {"search": 14.5, "social": False})
         {'accepted': 2, 'duplicate': 0, 'late': 0}
+
+        Counts, with the actual spend of one task:
+
+        >>> tasks = [{**task, "volume": 40} for task in problem["task"]]
+        >>> _ = client.create("counts", {**problem, "task": tasks}), client.ask("counts")
+        >>> client.tell("counts", 1, {"search": {"completions": 24, "reward": 410.5, "spend": 17}, "social": {"completions": 0}})
+        {'accepted': 2, 'duplicate': 0, 'late': 0}
+        >>> client.get("counts")["tasks"][0]["completions"]
+        24
         """
         return self._json("PUT", f"{self._campaign(campaign)}/rounds/{int(round)}/feedback", {"results": outcomes(results)})
 
@@ -480,7 +495,7 @@ class Client:
         campaign : str
             The id of the campaign.
         reports : iterable
-            Pairs of a round and its results.
+            Pairs of a round and its results, as in `tell`.
 
         Returns
         -------
@@ -509,7 +524,18 @@ class Client:
             before += len(lines)
         return told
 
-    def correct(self, campaign: str, round: int, task: str, *, completed: bool, why: str, reward: float | None = None) -> Json:
+    def correct(
+        self,
+        campaign: str,
+        round: int,
+        task: str,
+        *,
+        why: str,
+        completed: bool | None = None,
+        completions: int | None = None,
+        reward: float | None = None,
+        spend: float | None = None,
+    ) -> Json:
         """Corrects a reported outcome; both stay on record. Needs the scope ``admin``. The request is never repeated automatically.
 
         Parameters
@@ -520,12 +546,16 @@ class Client:
             The round.
         task : str
             The task.
-        completed : bool
-            Whether the task completed.
         why : str
             The reason.
+        completed : bool, optional
+            Whether the task completed. Either this or ``completions`` is needed.
+        completions : int, optional
+            The number of completions.
         reward : float, optional
-            The reward.
+            The reward; of several completions the sum.
+        spend : float, optional
+            The amount that was really spent. A correction without it removes an earlier one.
 
         Returns
         -------
@@ -543,9 +573,8 @@ class Client:
         >>> client.correct("correct", 1, "search", completed=False, why="order cancelled")["to"]["completed"]
         False
         """
-        body: Json = {"task": task, "completed": completed, "why": why}
-        if reward is not None:
-            body["reward"] = reward
+        outcome = {"completed": completed, "completions": completions, "reward": reward, "spend": spend}
+        body: Json = {"task": task, "why": why, **{key: value for key, value in outcome.items() if value is not None}}
         return self._json("POST", f"{self._campaign(campaign)}/rounds/{int(round)}/corrections", body, repeatable=False)
 
     def rounds(self, campaign: str, after: int = 0, page: int = 1000) -> Iterator[Json]:
@@ -844,9 +873,16 @@ def read(status: int, content: bytes) -> Json:
 
 def written(body: Any) -> bytes:
     try:
-        return json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
+        return json.dumps(body, allow_nan=False, separators=(",", ":"), default=plain).encode()
     except ValueError as error:
         raise ValueError("a number of the request is none: nan and inf cannot be sent") from error
+
+
+def plain(number: Any) -> Any:
+    """A number of numpy as one of Python."""
+    if hasattr(number, "item") and getattr(number, "ndim", None) == 0:
+        return number.item()
+    raise TypeError(f"a {type(number).__name__} cannot be sent as JSON")
 
 
 def outcomes(results: Results) -> list[Json]:

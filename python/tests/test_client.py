@@ -36,6 +36,15 @@ PROBLEM = {
     ],
 }
 
+DAILY = {
+    "budget": 100,
+    "reward_max": 50,
+    "task": [
+        {"name": "search", "volume": 40, "curve": {"family": "exponential", "scale": 30}},
+        {"name": "social", "volume": 25, "curve": {"family": "exponential", "scale": 45}},
+    ],
+}
+
 
 class Service:
     """A real service in a folder of its own, on a free port, killed and started again at will."""
@@ -101,13 +110,16 @@ def test_the_docstring_is_true(service):
 
 def test_the_guide_is_true(service, capsys):
     page = (ROOT / "docs/reference/http-api.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    assert "http://127.0.0.1:7341" in code
-    exec(code.replace("http://127.0.0.1:7341", service.url), {})
+    codes = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert len(codes) == 2
+    for code in codes:
+        assert "http://127.0.0.1:7341" in code
+        exec(code.replace("http://127.0.0.1:7341", service.url), {})
     assert capsys.readouterr().out.startswith("conflict {'task': 'search', 'completed': True, 'reward': 14.49")
     with Client(service.url) as client:
-        state = client.get("from-python")
+        state, counts = client.get("from-python"), client.get("counts-from-python")
     assert (state["status"], state["rounds"], [task["told"] for task in state["tasks"]]) == ("paused", 2, [1, 2])
+    assert [(task["completions"], task["reward_sum"]) for task in counts["tasks"]] == [(23, 580.0), (0, 0.0)]
 
 
 def test_a_campaign_from_its_beginning_to_its_end(client):
@@ -172,6 +184,59 @@ def test_numpy_is_taken_at_its_word(client):
     client.tell("shop", np.int64(1), {"search": np.float64(14.5), "social": np.array([False])[0]})
     (told,) = client.rounds("shop")
     assert [(task["completed"], task.get("reward")) for task in told["tasks"]] == [(True, pytest.approx(14.5, abs=1e-6)), (False, None)]
+
+
+def test_counts_and_actual_spends_are_reported_and_corrected(client):
+    client.create("daily", DAILY)
+    client.ask("daily", count=3)
+    first = {"search": {"completions": np.int64(24), "reward": np.float64(610.5), "spend": 48}, "social": {"completions": 0}}
+    assert client.tell("daily", 1, first)["accepted"] == 2
+    assert client.tell("daily", 1, [{"task": "social", "completions": 0}])["duplicate"] == 1
+    many = client.tell_many("daily", [(2, {"search": {"completions": 3, "reward": 60}}), (3, {"social": {"completions": 2, "reward": 100.5}})])
+    assert (many["accepted"], [line["line"] for line in many["refused"]]) == (1, [2])
+    assert "2 times reward_max 50" in many["refused"][0]["detail"]
+    # A report without the spend repeats the outcome; a different spend contradicts it.
+    assert client.tell("daily", 1, {"search": {"completions": 24, "reward": 610.5}})["duplicate"] == 1
+    with pytest.raises(Conflict) as refused:
+        client.tell("daily", 1, {"search": {"completions": 24, "reward": 610.5, "spend": 49}})
+    assert refused.value.stored == {"task": "search", "completions": 24, "reward": 610.5, "spend": 48.0}
+    corrected = client.correct("daily", 1, "search", completions=20, reward=500, spend=np.float64(40), why="returned goods")
+    assert corrected["to"] == {"task": "search", "completions": 20, "reward": 500.0, "spend": 40.0}
+    search, social = client.get("daily")["tasks"]
+    assert (search["told"], search["completions"], search["reward_sum"], search["spent"]) == (2, 23, 560.0, 40.0)
+    assert (social["told"], social["completions"], "spent" in social) == (1, 0, False)
+    # Without a spend, the correction removes it.
+    assert "spend" not in client.correct("daily", 1, "search", completions=20, reward=500, why="spend unknown")["to"]
+    for outcome in ({}, {"completed": True, "completions": 1, "reward": 3}, {"completions": 2, "reward": 101}):
+        with pytest.raises(BadRequest):
+            client.correct("daily", 1, "search", why="wrong", **outcome)
+    assert client.get("daily")["tasks"][0]["completions"] == 23
+    with pytest.raises(TypeError, match="ndarray"):
+        client.tell("daily", 1, {"search": {"completions": np.array([24, 25])}})
+
+
+def test_a_batch_of_completions_counts_as_its_single_reports(client):
+    for campaign in ("batch", "single"):
+        client.create(campaign, DAILY)
+        client.ask(campaign, count=3)
+    client.tell("batch", 1, {"search": {"completions": 3, "reward": 61.5}})
+    client.tell_many("single", [(number, {"search": {"completions": 1, "reward": 20.5}}) for number in (1, 2, 3)])
+    batch, single = (client.get(campaign)["tasks"][0] for campaign in ("batch", "single"))
+    assert {key: batch[key] for key in ("completions", "reward_sum", "index")} == {key: single[key] for key in ("completions", "reward_sum", "index")}
+
+
+def test_a_campaign_starts_from_the_completions_of_a_log_unless_told_not_to(client):
+    tasks = [{**task, "seen": {"completions": 40, "reward": 800}} for task in DAILY["task"]]
+    problem = {**DAILY, "task": tasks}
+    indices = {}
+    for campaign, choice in (("default", None), ("seen", False), ("ignored", True)):
+        state = client.create(campaign, problem, ignore_seen=choice)
+        assert ("seen" in state["tasks"][0]) is (choice is not True)
+        indices[campaign] = state["tasks"][0]["index"]
+    assert indices["default"] == indices["seen"] < indices["ignored"] == 50
+    assert client.create("ignored", problem)["tasks"][0]["index"] == 50
+    with pytest.raises(Conflict):
+        client.create("ignored", problem, ignore_seen=False)
 
 
 def test_an_ask_with_a_key_gets_the_same_rounds_and_without_one_new_ones(client, service):
