@@ -1201,8 +1201,8 @@ def purposes() -> list[str]:
     """The names of the purposes, in the order of their streams."""
     ...
 
-def replay(problem: Problem, columns: Any, request: Any) -> tuple[str, str]:
-    """Replays learners on recorded rows: JSON as `outlay replay` writes it, and the page."""
+def replay(problem: Problem, columns: Any, request: Any) -> tuple[str, str, list[str]]:
+    """Replays learners on recorded rows: JSON as `outlay replay` writes it, the page, and notes."""
     ...
 
 def check_problem(problem: Problem) -> str:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import datetime
 import json
+import math
+import numbers
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import _outlay
-from .errors import FileError, SimulationError
+from .errors import FileError, FitError, SimulationError
 from .files import read_text
 from .problem import Problem
 from .results import Paged, Tabular, columns_of
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from .simulation import Result
 
 __all__ = ["Bounds", "Replay", "Reproduction", "bound", "replay", "reproduce"]
@@ -178,9 +184,12 @@ class Replay(Tabular, Paged):
     Attributes
     ----------
     data : dict
-        What ``outlay replay --format json`` writes: fixed allocations, learners, and tests of the assumptions.
+        What ``outlay replay --format json`` writes: fixed allocations, learners, and tests of the assumptions. With ``split_at``,
+        ``data["holdout"]`` has the plan from the first part.
     page : str
         The HTML report.
+    notes : list of str
+        Remarks on the fits of the first part.
 
     Examples
     --------
@@ -194,6 +203,7 @@ class Replay(Tabular, Paged):
 
     data: dict[str, Any]
     page: str
+    notes: list[str] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.data["learners"])
@@ -222,10 +232,14 @@ class Replay(Tabular, Paged):
 
 @dataclass(frozen=True)
 class _Columns:
+    row: list[int]
     task: list[int]
     amount: Any
+    is_threshold: bool
     success: Any
+    count: Any
     reward: Any
+    first: list[bool] | None
     name: str
 
 
@@ -237,6 +251,7 @@ class _Request:
     replications: int | None
     seed: int
     threads: int | None
+    split_at: float | str | None
 
 
 def replay(
@@ -248,7 +263,11 @@ def replay(
     threshold: str | None = None,
     spend: str | None = None,
     success: str | None = None,
+    count: str | None = None,
+    revenue: str | None = None,
     reward: str = "reward",
+    split_at: float | str | datetime.date | None = None,
+    date: str | None = None,
     order: str = "shuffled",
     rounds: int | None = None,
     replications: int | None = None,
@@ -263,11 +282,20 @@ def replay(
         The problem with the assumed curves.
     data : DataFrame or mapping
         Recorded rows: the columns task, threshold (the spend that success required) and reward; or task, spend, success and reward.
-        Rows of tasks that the problem does not have are ignored.
+        With ``threshold`` and ``success``, rows without success required more than the threshold. Rows of tasks that the problem does
+        not have are ignored.
     learners : str or sequence of str
         Built-in learners.
     task, threshold, spend, success, reward : str
         Names of the columns. Several task columns are joined.
+    count, revenue : str, optional
+        In place of ``success`` and ``reward``: the columns of the number of completions of each row and of the sum of their rewards. The
+        problem must have volumes.
+    split_at : float, str or date, optional
+        Fit curves and values to the rows before this date, or to this share of the rows of each task, and judge plan and learners on the
+        others. A date requires ``date``; with it, a share is that of the dates.
+    date : str, optional
+        The column of the date of each row.
     order : {"shuffled", "recorded"}
         Draw rows at random, or replay them once in their order.
     rounds, replications : int, optional
@@ -297,35 +325,130 @@ def replay(
     >>> found = replay(Problem.load("power:tasks=2"), rows, "kl-ucb-plus", rounds=50, replications=2)
     >>> found.data["rounds"]
     50
+
+    A plan from the first 70 % of the rows of each task, judged on the others:
+
+    >>> found = replay(Problem.load("power:tasks=2"), rows, "kl-ucb-plus", rounds=50, replications=2, split_at=0.7)
+    >>> found.data["holdout"]["first_rows"], found.data["holdout"]["second_rows"]
+    (28, 12)
     """
+    loaded = problem if isinstance(problem, Problem) else Problem.load(problem)
+    _check_columns(threshold, spend, success, count, revenue, split_at, date)
+    known = list(data) if isinstance(data, Mapping) else list(getattr(data, "columns", []))
+    is_threshold = count is None and (threshold is not None or not (spend or success or "threshold" not in known))
+    amount = threshold or "threshold" if is_threshold else spend or "spend"
+    if not is_threshold and count is None:
+        success = success or "success"
+    titles = _Titles([task] if isinstance(task, str) else list(task), amount, is_threshold, success, count, revenue or reward, date)
+    try:
+        columns, at = _recorded(loaded, data, titles, split_at)
+    except FitError as error:
+        raise SimulationError(str(error)) from None
+    chosen = [learners] if isinstance(learners, str) else [str(learner) for learner in learners]
+    found, page, notes = _outlay.replay(loaded, columns, _Request(chosen, order, rounds, replications, seed, threads, at))
+    return Replay(json.loads(found), page, notes)
+
+
+@dataclass(frozen=True)
+class _Titles:
+    """The names of the columns."""
+
+    task: list[str]
+    amount: str
+    is_threshold: bool
+    success: str | None
+    count: str | None
+    reward: str
+    date: str | None
+
+
+def _check_columns(
+    threshold: str | None, spend: str | None, success: str | None, count: str | None, revenue: str | None, split_at: Any, date: str | None
+) -> None:
+    """Raises `SimulationError` unless the columns make up one kind of record."""
+    if threshold is not None and (spend is not None or count is not None):
+        raise SimulationError("threshold goes with neither spend nor count")
+    if count is not None and success is not None:
+        raise SimulationError("count takes the place of success: give one of them")
+    if (count is None) != (revenue is None):
+        raise SimulationError("count and revenue, the columns of the completions and of the sum of their rewards, go together")
+    if date is not None and split_at is None:
+        raise SimulationError("date needs split_at, where the rows are divided")
+
+
+def _recorded(problem: Problem, data: Any, titles: _Titles, split_at: Any) -> tuple[_Columns, float | str | None]:
+    """The rows of the problem's tasks, and the share or date at which they are divided."""
     import numpy as np
 
-    from .fitting import _column, _tasks
+    from .fitting import _column, _dates, _tasks
 
-    loaded = problem if isinstance(problem, Problem) else Problem.load(problem)
-    known = list(data) if isinstance(data, Mapping) else list(getattr(data, "columns", []))
-    if threshold is None and (spend or success or "threshold" not in known):
-        amount, succeeded = spend or "spend", success or "success"
-    else:
-        amount, succeeded = threshold or "threshold", None
-    amounts = np.ascontiguousarray(_column(data, amount, "threshold" if succeeded is None else "spend"), dtype=float)
-    titles = [task] if isinstance(task, str) else list(task)
-    names, places = _tasks(data, titles, len(amounts))
-    positions = {name: position for position, name in enumerate(loaded.names)}
-    missing = [name for name in loaded.names if name not in names]
+    def cells(title: str, what: str) -> NDArray[np.float64]:
+        try:
+            return np.ascontiguousarray(_column(data, title, what), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            if isinstance(error, FitError):
+                raise
+            raise SimulationError(f"{title}: must be numbers: {error}") from None
+
+    amounts = cells(titles.amount, "threshold" if titles.is_threshold else "spend")
+    names, places = _tasks(data, titles.task, len(amounts))
+    positions = {name: position for position, name in enumerate(problem.names)}
+    missing = [name for name in problem.names if name not in names]
     if missing:
         raise SimulationError(f"data: no row for {', '.join(missing)}: every task of the problem needs at least one")
     keep = np.array([name in positions for name in names])[places]
+    tasks = np.array([positions.get(name, -1) for name in names])[places[keep]]
+    dates = None if titles.date is None else _dates(data, titles.date)[keep]
+    first, at = _first_part(problem, tasks, dates, split_at)
     columns = _Columns(
-        [positions[names[place]] for place in places[keep]],
+        np.flatnonzero(keep).tolist(),
+        tasks.tolist(),
         amounts[keep],
-        None if succeeded is None else np.ascontiguousarray(_column(data, succeeded, "success"), dtype=float)[keep],
-        np.ascontiguousarray(_column(data, reward, "reward"), dtype=float)[keep],
+        titles.is_threshold,
+        None if titles.success is None else cells(titles.success, "success")[keep],
+        None if titles.count is None else cells(titles.count, "count")[keep],
+        cells(titles.reward, "reward" if titles.count is None else "revenue")[keep],
+        None if first is None else first.tolist(),
         "recorded rows",
     )
-    chosen = [learners] if isinstance(learners, str) else [str(learner) for learner in learners]
-    found, page = _outlay.replay(loaded, columns, _Request(chosen, order, rounds, replications, seed, threads))
-    return Replay(json.loads(found), page)
+    return columns, at
+
+
+def _first_part(
+    problem: Problem, tasks: NDArray[Any], dates: NDArray[Any] | None, split_at: Any
+) -> tuple[NDArray[np.bool_] | None, float | str | None]:
+    """Which rows are fitted, and the share or date at which they end."""
+    import numpy as np
+
+    from .fitting import _date
+
+    if split_at is None:
+        return None, None
+    at: float | str
+    if isinstance(split_at, numbers.Real) and not isinstance(split_at, bool):
+        at = float(split_at)
+        if not 0 < at < 1:
+            raise SimulationError(f"split_at: a share must be above 0 and below 1, such as 0.7, not {split_at}")
+        if dates is None:
+            counts = np.bincount(tasks, minlength=len(problem.names))
+            earlier = np.zeros(len(tasks), dtype=np.int64)
+            for task in range(len(counts)):
+                earlier[tasks == task] = np.arange(counts[task])
+            first = earlier < at * counts[tasks]
+        else:
+            days = np.unique(dates)
+            first = dates < days[min(math.ceil(at * len(days)), len(days) - 1)]
+    else:
+        day = _date(split_at, "split_at")
+        at = str(day)
+        if dates is None:
+            raise SimulationError(f"split_at {at}: name the column with the dates by date")
+        first = dates < day
+    for part, name in ((first, "first"), (~first, "second")):
+        empty = [task for position, task in enumerate(problem.names) if not part[tasks == position].any()]
+        if empty:
+            raise SimulationError(f"split_at {at} leaves no rows in the {name} part for {', '.join(empty)}: every task needs rows in both parts")
+    return first, at
 
 
 @dataclass(frozen=True)

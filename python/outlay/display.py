@@ -516,4 +516,14 @@ def replay_text(replay: Replay) -> str:
     }
     data = replay.data
     line = f"{data['order']} rows · {data['rounds']:,} rounds · {data['replications']:,} replications"
-    return Shown(columns, [line], ("learner",)).text()
+    return Shown(columns, [line, *_holdout_lines(data.get("holdout")), *replay.notes], ("learner",)).text()
+
+
+def _holdout_lines(holdout: dict[str, Any] | None) -> list[str]:
+    if holdout is None:
+        return []
+    gain, predicted = number(holdout["plan"]["gain"]), number(holdout["predicted"])
+    lines = [f"split at {holdout['at']} · the plan from the first part gains {gain} per round in the second; its curves predicted {predicted}"]
+    if holdout["outside_data"]:
+        lines.append(f"the plan extrapolates for {', '.join(holdout['outside_data'])}")
+    return lines

@@ -410,13 +410,7 @@ def _rows_between(data: Any, title: str | None, since: Any, until: Any) -> NDArr
         if since is not None or until is not None:
             raise FitError(f"{'since' if since is not None else 'until'} needs date, the column of the dates")
         return None
-    column = _column(data, title, "date")
-    if column.dtype.kind == "M":
-        dates = column.astype("datetime64[D]")
-        if np.isnat(dates).any():
-            raise FitError(f"row {int(np.isnat(dates).argmax())}: {title}: is empty; every row needs its date")
-    else:
-        dates = np.array([_date(cell, f"row {row}: {title}") for row, cell in enumerate(column.tolist())], dtype="datetime64[D]")
+    dates = _dates(data, title)
     chosen = np.ones(len(dates), dtype=bool)
     if since is not None:
         chosen &= dates >= _date(since, "since")
@@ -425,6 +419,19 @@ def _rows_between(data: Any, title: str | None, since: Any, until: Any) -> NDArr
     if not chosen.any():
         raise FitError(f"all {len(dates)} rows are outside the dates of since and until")
     return chosen
+
+
+def _dates(data: Any, title: str) -> NDArray[np.datetime64]:
+    """The days of a column."""
+    import numpy as np
+
+    column = _column(data, title, "date")
+    if column.dtype.kind != "M":
+        return np.array([_date(cell, f"row {row}: {title}") for row, cell in enumerate(column.tolist())], dtype="datetime64[D]")
+    dates = column.astype("datetime64[D]")
+    if np.isnat(dates).any():
+        raise FitError(f"row {int(np.isnat(dates).argmax())}: {title}: is empty; every row needs its date")
+    return dates
 
 
 def _date(given: Any, what: str) -> np.datetime64:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import pickle
 import subprocess
@@ -44,6 +45,87 @@ def test_replay(root: Path, command: Callable[..., Any], tmp_path: Path) -> None
         replay("power:tasks=2", frame[frame["task"] == "task-1"])
     with pytest.raises(SimulationError, match="order: must be shuffled or recorded"):
         replay("power:tasks=2", frame, order="random")
+
+
+CHANNELS = {"task": "channel", "count": "conversions", "revenue": "revenue"}
+
+
+def same(found: Any, expected: dict[str, Any]) -> bool:
+    return bool(found.data | {"runs": ""} == expected | {"runs": ""})
+
+
+@pytest.fixture
+def channels(root: Path) -> tuple[Path, pd.DataFrame, Problem]:
+    """A log of daily counts and a problem fitted to it."""
+    rows = root / "examples/channels/log.csv"
+    frame = pd.read_csv(rows)
+    fitted = fit(frame, task="channel", spend="spend", count="conversions", revenue="revenue", family="exponential")
+    return rows, frame, fitted.problem
+
+
+@pytest.mark.parametrize(
+    ("flags", "keywords"),
+    [
+        ((), {}),
+        (("--order", "recorded"), {"order": "recorded"}),
+        (("--split-at", "0.7"), {"split_at": 0.7}),
+        (("--split-at", "0.7", "--date", "date"), {"split_at": 0.7, "date": "date"}),
+        (("--split-at", "2026-01-01", "--date", "date"), {"split_at": "2026-01-01", "date": "date"}),
+        (("--split-at", "2026-01-01", "--date", "date"), {"split_at": datetime.date(2026, 1, 1), "date": "date"}),
+    ],
+)
+def test_replay_of_counts(
+    command: Callable[..., Any], tmp_path: Path, channels: tuple[Path, pd.DataFrame, Problem], flags: Any, keywords: Any
+) -> None:
+    rows, frame, problem = channels
+    problem.save(tmp_path / "problem.json")
+    names = [word for name, column in CHANNELS.items() for word in (f"--{name}", column)]
+    expected = command(
+        "replay", str(tmp_path / "problem.json"), str(rows), *names, *flags, "--rounds", "30", "--replications", "2", "--format", "json"
+    )
+    found = replay(problem, frame, **CHANNELS, **keywords, rounds=30, replications=2)
+    assert same(found, expected)
+    assert ("holdout" in found.data) == ("split_at" in keywords) == ("the plan from the first part gains" in repr(found))
+
+
+def test_replay_of_stopped_rows(command: Callable[..., Any], tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    done = [row % 3 > 0 for row in range(80)]
+    frame = pd.DataFrame({"task": ["task-1", "task-2"] * 40, "threshold": [(7 * row % 40) / 40 for row in range(80)], "done": [int(one) for one in done]})
+    frame["reward"] = [0.5 if one else None for one in done]
+    frame.to_csv(rows, index=False)
+    columns = ("--threshold", "threshold", "--success", "done")
+    for flags, keywords in (((), {}), (("--split-at", "0.6"), {"split_at": 0.6})):
+        expected = command("replay", "power:tasks=2", str(rows), *columns, *flags, "--rounds", "50", "--replications", "3", "--format", "json")
+        assert same(replay("power:tasks=2", frame, threshold="threshold", success="done", **keywords, rounds=50, replications=3), expected)
+
+
+def test_rows_that_cannot_be_replayed(channels: tuple[Path, pd.DataFrame, Problem]) -> None:
+    _, frame, problem = channels
+
+    def refused(message: str, data: Any = frame, **changed: Any) -> None:
+        with pytest.raises(SimulationError, match=message):
+            replay(problem, data, "kl-ucb-plus", **(CHANNELS | changed), rounds=5, replications=1)
+
+    refused("go together", revenue=None)
+    refused("threshold goes with neither", threshold="spend")
+    refused("count takes the place of success", success="conversions")
+    refused("date needs split_at", date="date")
+    refused("above 0 and below 1", split_at=1.5)
+    refused("split_at: must be a date such as", split_at="January", date="date")
+    refused("name the column with the dates", split_at="2026-01-01")
+    refused("leaves no rows in the first part", split_at="1999-01-01", date="date")
+    refused("leaves no rows in the second part", split_at="2999-01-01", date="date")
+    refused("no column orders", count="orders")
+    last = len(frame) - 1
+    counts = frame["conversions"].astype(float)
+    refused(f"row {last}: count: must be a whole number of at least 0, not 1.5", frame.assign(conversions=counts.where(frame.index < last, 1.5)))
+    refused(f"row {last}: revenue: .* above .* times reward_max", frame.assign(revenue=frame["revenue"].where(frame.index < last, 1e9)))
+    # The number of a row is that in the data, also after rows of tasks that the problem does not have.
+    more = pd.concat([frame.head(3).assign(channel="radio"), frame.assign(conversions=counts.where(frame.index > 0, -1))], ignore_index=True)
+    refused("row 3: count", more)
+    with pytest.raises(SimulationError, match="may complete more than once"):
+        replay(problem, frame.assign(reward=1.0), task="channel", threshold="spend", rounds=5, replications=1)
 
 
 def test_claims(command: Callable[..., Any], tmp_path: Path) -> None:

@@ -2,14 +2,15 @@
 
 mod findings;
 mod gains;
+mod holdout;
 mod record;
 
 pub use findings::{correlation, findings, holdout_words, losses, p_number};
+pub use holdout::{Holdout, fit_remarks};
 
 use outlay::Problem;
 use outlay::replay::assumptions::TaskAssumptions;
 use outlay::replay::{FixedSplit, Record, ReplaySummary};
-use serde::Serialize;
 
 use crate::number::{figure, gap, percent, plain};
 use crate::page::{Figure, document};
@@ -31,26 +32,6 @@ pub struct Replayed {
     pub assumptions: Vec<TaskAssumptions>,
     /// The plan from an earlier part of the rows, if they were divided.
     pub holdout: Option<Holdout>,
-}
-
-/// A plan that was made from the first part of a record and judged on the second.
-#[derive(Debug, Clone, Serialize)]
-pub struct Holdout {
-    /// The date or share at which the rows were divided.
-    pub at: String,
-    /// Rows of the first part.
-    pub first_rows: usize,
-    /// Rows of the second part.
-    pub second_rows: usize,
-    /// The best plan for the fitted curves and the mean rewards of the first part.
-    pub plan: FixedSplit,
-    /// Its gain per round as the fitted curves predict it.
-    pub predicted: f64,
-    /// Tasks whose planned spend is outside the spends of the first part.
-    pub outside_data: Vec<String>,
-    /// The mean spends of the first part, if its rows have spends.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub current: Option<FixedSplit>,
 }
 
 impl Replayed {

@@ -1,11 +1,11 @@
 //! `--split-at`: curves and values are fitted to the first part of the rows, and the plan from them
 //! is judged on the second part.
 
-use outlay::fit::{Fitted, Options as FitOptions, Warning};
-use outlay::replay::{FittedProblem, Replay, Splits, TaskRows, fit_rows};
+use outlay::Problem;
+use outlay::fit::Options;
+use outlay::replay::{FittedProblem, Replay, TaskRows, fit_rows};
 use outlay::text::{listed, one_line};
-use outlay::{Options, Oracle, Problem, Task};
-use outlay_report::replay::Holdout;
+use outlay_report::replay::{Holdout, fit_remarks};
 
 use super::rows::Recorded;
 use crate::args::SplitAt;
@@ -45,7 +45,7 @@ pub(super) fn divide(
             return Err(Failure::many(file, &[message]));
         }
     }
-    let options = FitOptions { budget: Some(problem.budget()), ..FitOptions::default() };
+    let options = Options { budget: Some(problem.budget()), ..Options::default() };
     let fitted = fit_rows(problem, &first, &options)?;
     recorded.tasks = second;
     Ok(Divided { fitted, first_rows: first.iter().map(TaskRows::len).sum(), at })
@@ -86,39 +86,11 @@ fn date_at(dates: &[Vec<Date>], share: f64) -> Date {
 impl Divided {
     /// The plan from the first part and the spends of the first part, judged on the second.
     pub(super) fn judged(&self, replay: &Replay<'_>) -> Result<Holdout, Failure> {
-        let problem = &self.fitted.problem;
-        let values = problem.values().unwrap_or_default();
-        let mut oracle = Oracle::new(problem);
-        let options = Options { leftover: problem.leftover(), ..Options::default() };
-        let plan = oracle.allocate(&values, problem.budget(), &options)?;
-        let judged = |spend: &[f64]| {
-            Splits::fixed(replay.problem, replay.record, replay.order, replay.rounds, spend)
-        };
-        let current: Option<Vec<f64>> = problem.tasks().iter().map(|task| task.current()).collect();
-        let covers = |(task, spend): &(&Task, &f64)| task.extrapolates(**spend);
-        let outside = problem.tasks().iter().zip(&plan.spend).filter(covers);
-        Ok(Holdout {
-            at: self.at.to_string(),
-            first_rows: self.first_rows,
-            second_rows: replay.record.len(),
-            outside_data: outside.map(|(task, _)| task.name().to_owned()).collect(),
-            plan: judged(&plan.spend),
-            predicted: plan.value,
-            current: current.map(|spend| judged(&spend)),
-        })
+        Ok(Holdout::new(self.at.to_string(), self.first_rows, &self.fitted, replay)?)
     }
 
     /// Remarks on the fits of the first part.
     pub(super) fn remarks(&self) -> Vec<String> {
-        let tasks = self.fitted.problem.tasks().iter().zip(&self.fitted.fits);
-        let remark = |(task, fitted): (&Task, &Fitted)| {
-            // Whether the plan extrapolates is reported with the plan.
-            let is_news = |warning: &&Warning| !matches!(warning, Warning::Extrapolates { .. });
-            let warnings: Vec<String> =
-                fitted.warnings.iter().filter(is_news).map(ToString::to_string).collect();
-            let name = one_line(task.name());
-            (!warnings.is_empty()).then(|| format!("first part, {name}: {}", warnings.join("; ")))
-        };
-        tasks.filter_map(remark).collect()
+        fit_remarks(&self.fitted)
     }
 }
