@@ -418,6 +418,31 @@ fn spends_may_follow_their_outcomes() {
     assert_eq!(reloaded(&ledger).status().unwrap().tasks[2].delivery.unwrap().spent, 3.0);
 }
 
+/// `lattimore` learns from spends, so a spend that arrives late changes what it has learned.
+#[test]
+fn late_spends_reach_learners_that_learn_from_them() {
+    let mut ledger = opened(&abc(), LearnerSpec::Lattimore, Guards::default());
+    // The next splits of ledgers that were loaded after each round.
+    let mut splits = Vec::new();
+    for number in 1..=40u64 {
+        let round = ledger.next(None, &[]).unwrap();
+        assert_eq!(round.round, number);
+        let entry = |task: usize| match (number as usize + task).is_multiple_of(3) {
+            true => Entry::completed(number, task, 1.0),
+            false => Entry::failed(number, task),
+        };
+        ledger.report(&[0, 1, 2].map(entry)).unwrap();
+        let spent = |task: usize| Some(0.5 * round.allocation.spend[task]);
+        let late = [0, 1, 2].map(|task| Entry { spend: spent(task), ..entry(task) });
+        assert_eq!(ledger.report(&late).unwrap().spends, 3);
+        splits.push(reloaded(&ledger).next(None, &[]).unwrap().allocation.spend);
+    }
+    for (place, split) in splits.iter().enumerate().take(39) {
+        let round = place as u64 + 2;
+        assert_eq!(ledger.spend(round), Some(split.as_slice()), "round {round}");
+    }
+}
+
 /// A random step. Numbers select rounds, tasks and problems.
 #[derive(Debug, Clone, Copy)]
 enum Step {
