@@ -70,12 +70,6 @@ impl<S: Simd> F64x4<S> {
         Self { simd, lanes }
     }
 
-    /// `ln(self / other)` for quotients that differ from one by at most 1/16.
-    #[inline(always)]
-    pub(crate) fn ln_ratio(self, other: Self) -> Self {
-        ((self - other) / (self + other)).twice_artanh()
-    }
-
     /// `2 artanh(x)`, that is `ln((1 + x) / (1 - x))`, for numbers up to 0.032 on either side of
     /// zero: the remainder is below 1e-17.
     #[inline(always)]

@@ -1,5 +1,5 @@
-//! The problems of an outside audit, each of which once broke a certificate. The files are in
-//! `tests/data/certificates`.
+//! Problems that once broke a certificate. Those up to v9 are from an outside audit. The files are
+//! in `tests/data/certificates`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -207,6 +207,15 @@ fn a_jump_within_the_tolerance_of_max_is_reached() {
     let evaluated =
         evaluate(&problem_9b, &values, 1.0, &plan("v9b_plan.csv"), &Options::default()).unwrap();
     assert!(evaluated.violations.is_empty() && evaluated.value == 0.0);
+}
+
+/// v10: on nearly linear logistic curves the successes in the bound belong to the spends.
+#[test]
+fn the_bound_of_a_nearly_linear_logistic_task_holds() {
+    let problem = problem("v10_nearly_linear_logistic.toml");
+    let best = solved(&problem);
+    assert_eq!(best.status, Status::Optimal, "{best:?}");
+    assert!(price_proves_bound(&problem, &best), "{best:?}");
 }
 
 /// A function that breaks its declared shape between the evaluated points breaks the bound. That is

@@ -102,6 +102,7 @@ mod tests {
     use crate::curve::Curve;
     use crate::numeric::simd::with_simd4;
     use crate::oracle::domain::Form;
+    use crate::oracle::tolerances::SUCCESS_ACCURACY;
 
     /// Evaluates four curves at a sequence of multipliers; returns the bits of all results.
     struct Walk<'a, F> {
@@ -195,6 +196,47 @@ mod tests {
                 with_simd4(Arch::new(), logistic()),
                 Simd::vectorize(pulp::Scalar256b, logistic())
             );
+        }
+    }
+
+    /// Spend and success of a logistic curve with weight one at a multiplier.
+    struct LogisticDemand<'a> {
+        curve: &'a Curve,
+        multiplier: f64,
+    }
+
+    impl WithSimd for LogisticDemand<'_> {
+        type Output = (f64, f64);
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) -> (f64, f64) {
+            let (params, _) = LogisticFamily::params(self.curve).unwrap();
+            let mut lanes = PADDING;
+            lanes.weight = [1.0; 4];
+            lanes.curves.params = params.map(|number| [number; 4]);
+            let (value, log) = (self.multiplier, self.multiplier.ln());
+            lanes.evaluate::<LogisticFamily, S>(simd, Multiplier { value, log, step: None });
+            (lanes.spend[0], lanes.value[0])
+        }
+    }
+
+    /// A bound adds successes and subtracts the price of the spends: both must belong to the same
+    /// point of the curve, also where the curve is nearly linear and its slope hardly changes.
+    #[test]
+    fn the_success_of_a_wide_logistic_curve_is_that_of_its_spend() {
+        for (width, mid) in [(1e4, 0.0), (1e4, 1e-3), (1e4, 0.3), (1e6, 1.0), (30.0, 0.2)] {
+            let curve = Curve::logistic(mid, width).unwrap();
+            let Form::Smooth(smooth) = Form::of(&curve) else { panic!("not smooth") };
+            for step in 0..200 {
+                let multiplier = smooth.slope(mid + 0.01 + 0.02 * f64::from(step));
+                let demand = LogisticDemand { curve: &curve, multiplier };
+                let (spend, success) = with_simd4(Arch::new(), demand);
+                let truth = smooth.success(spend);
+                assert!(
+                    (success - truth).abs() <= SUCCESS_ACCURACY * truth,
+                    "{curve:?} at {spend}: {success} not {truth}"
+                );
+            }
         }
     }
 }
