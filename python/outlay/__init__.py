@@ -41,7 +41,7 @@ from .errors import (
 )
 from .fitting import Fit, TaskFit, fit
 from .learner import DecisionPolicy, IndexPolicy, Learner, LearnerSpec
-from .ledger import Ledger, LedgerStatus
+from .ledger import Amendment, Ledger, LedgerStatus
 from .problem import Frontier, Problem, ProblemCheck, Task
 from .simulation import Result, simulate
 
@@ -53,6 +53,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Allocation",
     "AllocationError",
+    "Amendment",
     "Bounds",
     "Client",
     "Counts",

@@ -80,7 +80,7 @@ class Allocation:
 
     @property
     def bound(self) -> list[str | None]:
-        """The binding bound of each task: min, max, fixed, excluded, at_least, or None."""
+        """The binding bound of each task: min, max, fixed, excluded, retired, at_least, or None."""
         ...
 
     @property
@@ -1135,6 +1135,9 @@ class Ledger:
         ...
 
     def _undo(self) -> int:
+        ...
+
+    def _amend(self, problem: Problem) -> str:
         ...
 
     def _status(self) -> str:

@@ -477,7 +477,7 @@ def fit_html(fit: Fit) -> str:
 
 
 def status_text(status: LedgerStatus) -> str:
-    columns = {"task": [task.task + (" (!)" if task.misfit is not None else "") for task in status.tasks]}
+    columns = {"task": [task.task + " (retired)" * task.retired + (" (!)" if task.misfit is not None else "") for task in status.tasks]}
     for key in ("spend", "reported", "completions", "expected", "delivered", "mean", "seen_completions", "seen_mean", "bonus", "next"):
         cells = [getattr(task, key) for task in status.tasks]
         if key in ("delivered", "seen_completions", "seen_mean") and all(cell is None for cell in cells):

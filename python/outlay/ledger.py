@@ -21,7 +21,7 @@ from .results import Tabular
 if TYPE_CHECKING:
     from ._outlay import Values
 
-__all__ = ["Ledger", "LedgerStatus", "TaskStatus"]
+__all__ = ["Amendment", "Ledger", "LedgerStatus", "TaskStatus"]
 
 #: Seconds to wait for the lock of a state file.
 LOCK_TIMEOUT = 30.0
@@ -35,6 +35,8 @@ class TaskStatus:
     ----------
     task : str
         Its name.
+    retired : bool
+        Whether an amendment has retired the task: it gets nothing any more.
     spend, share : float
         Its total spend, and the share of all spends (None before the first round).
     reported, completions : int
@@ -52,12 +54,13 @@ class TaskStatus:
     index, bonus : float
         The learner's index, and its difference from the mean (None if the learner has none).
     next : float
-        Its spend in the next round with the budget of the problem (None if there is no such round).
+        Its spend in the next round with the budget of the problem (None if there is no such round or the task is retired).
     misfit : float
         None if the completions agree with the curve; else the probability of such a deviation if the curve is correct.
     """
 
     task: str
+    retired: bool
     spend: float
     share: float | None
     reported: int
@@ -73,6 +76,39 @@ class TaskStatus:
     bonus: float | None
     next: float | None
     misfit: float | None
+
+
+@dataclass(frozen=True)
+class Amendment:
+    """The difference between the problem of a ledger and its amended form. It is false if there is none.
+
+    Attributes
+    ----------
+    added, retired, returned : list of str
+        The tasks that are new, that are retired now, and that were retired and are not any more.
+    changed : list of dict
+        The changed fields: ``task`` (None for a field of the problem), ``field``, ``old`` and ``new``.
+    kept_seen : list of str
+        The tasks whose ``seen`` differs and stays as it was, because the learner has started from it.
+
+    Examples
+    --------
+    >>> from outlay import Ledger, Problem
+    >>> ledger = Ledger(Problem.load("power:tasks=3"))
+    >>> ledger.amend(Problem.load("power:tasks=2")).retired
+    ['task-3']
+    >>> bool(ledger.amend(Problem.load("power:tasks=2")))
+    False
+    """
+
+    added: list[str]
+    retired: list[str]
+    returned: list[str]
+    changed: list[dict[str, Any]]
+    kept_seen: list[str]
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.retired or self.returned or self.changed)
 
 
 @dataclass(frozen=True)
@@ -417,18 +453,55 @@ class Ledger(_outlay.Ledger):
         """
         return self._report(round, completed, reward, completions, spend, True)
 
+    def amend(self, problem: Problem) -> Amendment:
+        """Replaces the problem by another one, as ``outlay amend``; the learner keeps what it has learned.
+
+        Tasks are matched by name. Tasks that the new problem lacks are retired: they get nothing in later rounds. Issued rounds keep
+        their spends and curves, and their outcomes can still be reported. `undo` reverts an amendment until the next round is issued.
+
+        Parameters
+        ----------
+        problem : Problem
+            The new problem, with all tasks that are to stay.
+
+        Returns
+        -------
+        Amendment
+            The difference.
+
+        Raises
+        ------
+        LearnerError
+            If ``reward_max`` decreases, or the learner or the guards do not fit the new problem. Nothing changes then.
+
+        Examples
+        --------
+        >>> from outlay import Exponential, Ledger, Problem, Task
+        >>> search, radio, video = (Task(name, curve=Exponential(scale=40)) for name in ("search", "radio", "video"))
+        >>> ledger = Ledger(Problem([search, radio], budget=100))
+        >>> _ = ledger.next()
+        >>> difference = ledger.amend(Problem([search, video], budget=120))
+        >>> difference.added, difference.retired, difference.changed
+        (['video'], ['radio'], [{'task': None, 'field': 'budget', 'old': 100.0, 'new': 120.0}])
+        >>> ledger.names, ledger.next().spend.tolist()[1]
+        (['search', 'radio', 'video'], 0.0)
+        """
+        found = json.loads(self._amend(problem))
+        found["changed"] = [{"task": None, **change} for change in found["changed"]]
+        return Amendment(**found)
+
     def undo(self) -> int:
-        """Undoes the last report that had new outcomes.
+        """Undoes the last report that had new outcomes, or an amendment after it, if no round was issued since.
 
         Returns
         -------
         int
-            The number of outcomes that were removed.
+            The number of outcomes that were removed; 0 for an amendment.
 
         Raises
         ------
         ObservationError
-            If there is no report.
+            If there is neither.
 
         Examples
         --------

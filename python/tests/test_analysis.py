@@ -13,7 +13,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from outlay import FileError, FitError, Ledger, ObservationError, Problem, SimulationError, StateError, bound, fit, replay, reproduce, simulate
+from outlay import (
+    Exponential, FileError, FitError, LearnerError, Ledger, ObservationError, Problem, SimulationError, StateError, Task, bound, fit, replay, reproduce,
+    simulate,
+)
 
 
 @pytest.mark.parametrize("problem", ["power", "m-set:tasks=4,plays=2", "examples/shop-ads.toml"])
@@ -86,6 +89,49 @@ def test_replay_of_counts(
     found = replay(problem, frame, **CHANNELS, **keywords, rounds=30, replications=2)
     assert same(found, expected)
     assert ("holdout" in found.data) == ("split_at" in keywords) == ("the plan from the first part gains" in repr(found))
+
+
+def test_an_amended_ledger_is_that_of_the_command_line(command: Callable[..., Any], tmp_path: Path) -> None:
+    """Python and the command line amend the same ledger; the states are equal to the last byte."""
+    search, radio, video = (Task(name, curve=Exponential(scale=40), volume=30) for name in ("search", "radio", "video"))
+    smaller = Task("search", curve=Exponential(scale=40), volume=20)
+    before, after = Problem([search, radio], budget=100, reward_max=5), Problem([video, smaller], budget=120, reward_max=8)
+    state = tmp_path / "state.json"
+    ledger = Ledger(before)
+    ledger.report(ledger.next(), completions=[3, 4], reward=[6, 9])
+    issued = ledger.next()
+    ledger.save(state)
+    after.save(tmp_path / "after.json")
+    expected = command("amend", str(state), str(tmp_path / "after.json"), "--format", "json")
+    difference = ledger.amend(after)
+    assert (difference.added, difference.retired, difference.returned) == (expected["added"], expected["retired"], expected["returned"])
+    assert [{key: value for key, value in change.items() if key != "task" or value is not None} for change in difference.changed] == expected["changed"]
+    assert Ledger.load(state).to_json() == ledger.to_json()
+    assert difference and not ledger.amend(after)
+    # Rounds of before keep their spends and volumes; their outcomes are still taken.
+    shown = ledger.show(issued)
+    assert shown.spend.tolist() == [*issued.spend.tolist(), 0.0]
+    assert shown.expected_completions.tolist()[:2] == issued.expected_completions.tolist()
+    assert ledger.report(2, completions={"radio": 2}, reward={"radio": 3}) == (1, 0)
+    third = ledger.next()
+    assert third.spend.tolist()[1] == 0 and sum(third.spend) == pytest.approx(120, rel=1e-12)
+    assert [(task.task, task.retired, task.completions) for task in ledger.status()] == [("search", False, 3), ("radio", True, 6), ("video", False, 0)]
+    assert "radio (retired)" in repr(ledger.status())
+    with pytest.raises(LearnerError, match="reward_max: cannot decrease from 8"):
+        ledger.amend(before)
+    assert ledger.problem.reward_max == 8
+
+
+def test_an_amendment_is_undone_until_the_next_round() -> None:
+    ledger = Ledger(Problem.load("power:tasks=3"))
+    ledger.report(ledger.next(), {"task-1": False})
+    state = ledger.to_json()
+    assert ledger.amend(Problem.load("power:tasks=2")).retired == ["task-3"]
+    assert pickle.loads(pickle.dumps(ledger)).status().tasks[2].retired
+    assert ledger.undo() == 0 and ledger.to_json() == state
+    ledger.amend(Problem.load("power:tasks=2"))
+    ledger.next()
+    assert ledger.undo() == 1 and ledger.status().tasks[2].retired
 
 
 def test_replay_of_stopped_rows(command: Callable[..., Any], tmp_path: Path) -> None:

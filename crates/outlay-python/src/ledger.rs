@@ -204,13 +204,20 @@ impl Ledger {
         }
     }
 
+    /// Replaces the problem: the difference as JSON.
+    fn _amend(&self, py: Python<'_>, problem: PyRef<'_, Problem>) -> PyResult<String> {
+        let problem = problem.problem.clone();
+        let amended = py.detach(|| self.locked().amend(&problem));
+        text(&amended.map_err(|error| LearnerError::new_err(error.to_string()))?)
+    }
+
     /// The status as JSON.
     fn _status(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| {
             let ledger = self.locked();
             let found = ledger.status().map_err(damaged)?;
             let tasks = ledger.problem().tasks().iter().zip(&found.tasks);
-            let tasks: Vec<Value> = tasks.map(|(task, status)| row(task.name(), status)).collect();
+            let tasks: Vec<Value> = tasks.map(|(task, status)| row(task, status)).collect();
             text(&json!({
                 "rounds": found.rounds,
                 "cancelled": found.cancelled,
@@ -267,7 +274,8 @@ fn round_of(ledger: &EngineLedger, issued: IssuedRound) -> Round {
     let mask = issued.available.contains(&false).then_some(issued.available);
     let problem = Arc::new(ledger.problem().clone());
     let issuer = Issuer::of_ledger(ledger.settings());
-    let curves = RoundCurves { scale: issued.scale, volume: issued.volume };
+    let volume = issued.volume.or_else(|| past_volume(ledger, issued.round));
+    let curves = RoundCurves { scale: issued.scale, volume };
     let mut round =
         Round::new(problem, issued.round, issued.allocation, mask, issued.guards, issuer);
     round.curves = curves;
@@ -276,9 +284,20 @@ fn round_of(ledger: &EngineLedger, issued: IssuedRound) -> Round {
     round
 }
 
-fn row(name: &str, task: &TaskStatus) -> Value {
+/// The volumes of a round that was issued before an amendment changed them.
+fn past_volume(ledger: &EngineLedger, round: u64) -> Option<Vec<f64>> {
+    let past = ledger.problem_of(round).tasks().iter().map(outlay::Task::volume);
+    let present: Vec<f64> = ledger.problem().tasks().iter().map(outlay::Task::volume).collect();
+    // Tasks that were added later come last.
+    let mut volume: Vec<f64> = past.collect();
+    volume.extend(present.iter().skip(volume.len()));
+    Some(volume).filter(|volume| *volume != present)
+}
+
+fn row(definition: &outlay::Task, task: &TaskStatus) -> Value {
     json!({
-        "task": name,
+        "task": definition.name(),
+        "retired": definition.is_retired(),
         "spend": task.spend,
         "share": task.share,
         "reported": task.reported,
