@@ -385,7 +385,7 @@ async function anotherStore(browser, data) {
   await seen(page.getByText("This is another campaign of the same name"));
   assert.equal(await page.locator(".events li").getByText(/Round 20/).count(), 0);
   assert.deepEqual(await page.getByRole("region", { name: /split of the next round/ }).locator("tbody th").allTextContents(), ["new", "newer"]);
-  assert.equal(await page.locator("section").count(), 7);
+  assert.equal(await page.locator("section").count(), 8);
   assert.deepEqual(watch.faults, []);
   await watch.context.close();
   await service.stop();
