@@ -185,7 +185,7 @@ impl Writer for RowLock {
         };
         let rounds: Vec<i64> = items().map(|(round, _)| round).collect();
         let tasks: Vec<i32> = items().map(|(_, item)| item.task as i32).collect();
-        let completed: Vec<bool> = items().map(|(_, item)| item.outcome.completed).collect();
+        let completed: Vec<bool> = items().map(|(_, item)| item.outcome.completions > 0).collect();
         let rewards: Vec<i64> = items().map(|(_, item)| item.outcome.reward as i64).collect();
         let Self { runtime, client, lock, insert, count } = self;
         runtime.block_on(async {
