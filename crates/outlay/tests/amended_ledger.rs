@@ -268,8 +268,8 @@ fn keys_return_their_rounds_after_an_amendment() {
     // A retired task may be left out; the tasks that are left must not all be.
     let third = RoundRequest { without: &["a"], ..RoundRequest::default() };
     assert_eq!(ledger.issue(&third).unwrap().available, [false, false, true, true]);
-    let nobody = RoundRequest { without: &["c", "e"], ..RoundRequest::default() };
-    assert_eq!(ledger.issue(&nobody), Err(LedgerError::NobodyLeft));
+    let no_task = RoundRequest { without: &["c", "e"], ..RoundRequest::default() };
+    assert_eq!(ledger.issue(&no_task), Err(LedgerError::NoTaskLeft));
     // The key of a round still returns it when all other tasks are retired.
     ledger.amend(&problem(4.0, vec![task("c", 80.0)])).unwrap();
     assert_eq!(ledger.issue(&without).unwrap().round, 2);

@@ -51,7 +51,7 @@ fn counts_are_replayed_by_hand() {
     assert!((splits.model_recorded.gain - 30.0).abs() < 1e-6);
 }
 
-/// A learner on counts has the state of a learner that is told the same counts.
+/// A learner on counts has the state of a learner that observes the same counts.
 #[test]
 fn learners_receive_the_counts() {
     let (problem, rows) = daily_counts();

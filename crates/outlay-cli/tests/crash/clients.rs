@@ -160,7 +160,7 @@ impl Client<'_> {
             let split = 1 + (draws.uniform(10 + place) * 4.0) as usize;
             self.tell(line, round, 0..split.min(4))?;
             self.tell(line, round, split.min(4)..4)?;
-            // A fifth is told again, some of it long after.
+            // A fifth is reported again, some of it long after.
             if draws.uniform(20 + place) < 0.2 {
                 let old =
                     rounds[0].saturating_sub((draws.uniform(30 + place) * 20.0) as u64).max(1);

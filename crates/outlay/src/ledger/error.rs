@@ -36,7 +36,7 @@ pub enum LedgerError {
     },
     /// No task is left.
     #[error("every task is left out: nothing to split the budget over")]
-    NobodyLeft,
+    NoTaskLeft,
     /// No multiples of the unit satisfy the bounds.
     #[error(transparent)]
     Rounding(#[from] RoundingError),

@@ -252,7 +252,7 @@ pub(super) fn available(
         available[position(problem, name)?] = false;
     }
     if !available.contains(&true) {
-        return Err(LedgerError::NobodyLeft);
+        return Err(LedgerError::NoTaskLeft);
     }
     Ok(Some(available).filter(|available| available.contains(&false)))
 }

@@ -104,7 +104,7 @@ pub struct EnvironmentSpec {
     /// The volume of each task by round. Tasks without a list have their own volume.
     #[serde(skip_serializing_if = "Profile::is_empty")]
     pub volume: Profile,
-    /// Whether learners are told neither scale nor volume of a round. By default they know both
+    /// Whether learners know neither scale nor volume of a round. By default they know both
     /// before they decide.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub hide_scale: bool,

@@ -13,7 +13,7 @@ use crate::problem::{Bounds, Problem};
 #[derive(Debug)]
 pub(super) struct VaryingCurves {
     problem: Problem,
-    /// Whether the learner is told neither scales nor volumes.
+    /// Whether the learner knows neither scales nor volumes.
     is_hidden: bool,
     period: Option<u64>,
     /// The budget and the optimum of each round of a period, once it was solved.

@@ -41,8 +41,8 @@ fn all_thresholds_but_the_least_valuable_one_are_funded() {
     }
 }
 
-/// The same beside thresholds that nobody funds: here it is not known that all others are infeasible
-/// too.
+/// The same beside thresholds that are never funded: here it is not known that all others are
+/// infeasible too.
 #[test]
 fn the_least_valuable_of_the_funded_thresholds_is_dropped() {
     for seed in 0..20 {

@@ -52,7 +52,7 @@ pub(super) fn a_count_is_a_sum(place: &Place) {
     sound(&*store);
 }
 
-pub(super) fn told_once(place: &Place) {
+pub(super) fn reported_once(place: &Place) {
     let store = asked_for(place, 2, 2);
     let spent = several(24, 12 * UNIT, Some((70, 100)));
     let unspent = several(24, 12 * UNIT, None);

@@ -127,7 +127,7 @@ pub(super) fn correction_is_an_event(place: &Place) {
     sound(&*store);
 }
 
-pub(super) fn corrected_is_told_again(place: &Place) {
+pub(super) fn corrected_is_reported_again(place: &Place) {
     let store = asked_for(place, 1, 1);
     assert_eq!(one(&*store, tell("c", 1, &[(0, done(5))])), counted(&[true], true));
     assert_eq!(one(&*store, correct("c", 1, 0, done(7))), corrected(done(5)));
