@@ -23,10 +23,9 @@ pub(super) fn finalize(
 ) -> Result<(), AllocationError> {
     let tasks = prepared.curves.len();
     answer.budget = prepared.given_budget;
-    let exact = |residual: f64| residual.abs() <= 0.5 * negligible(prepared.given_budget);
     let is_final = !prepared.has_steps
         && outcome.multiplier > 0.0
-        && outcome.left.is_some_and(exact)
+        && outcome.left.is_some_and(|left| is_spent(prepared, left, &best[..tasks]))
         && are_allowed(prepared, &best[..tasks]);
     if is_final {
         // No jumps and nothing left: the relaxation's solution is final.
@@ -85,6 +84,15 @@ fn smooth_value(prepared: &PreparedProblem) -> f64 {
 const MAX_COST: f64 = 1e-14;
 /// More than a product near the smallest positive number loses.
 const UNDERFLOW: f64 = 1e-322;
+
+/// Whether a solution spends the budget as given, where `left` is what the relaxation left. That
+/// counts from its own lower bounds: relaxed ones are lower by the tolerance, which may be more than
+/// is negligible.
+fn is_spent(prepared: &PreparedProblem, left: f64, spend: &[f64]) -> bool {
+    let is_exact = |left: f64| left.abs() <= 0.5 * negligible(prepared.given_budget);
+    is_exact(left)
+        && (!prepared.is_relaxed || is_exact(prepared.given_budget - sum(spend.iter().copied())))
+}
 
 /// Whether all spends are within the given bounds, not only within the relaxed ones.
 fn are_allowed(prepared: &PreparedProblem, spend: &[f64]) -> bool {

@@ -258,3 +258,38 @@ fn a_remainder_of_a_few_roundings_is_bounded() {
     assert!(is_feasible(&problem, problem.budget(), &plan));
     assert!(value <= best.upper_bound * (1.0 + 1e-15), "{value} beats {best:?}");
 }
+
+/// A power curve saturates a few units in the last place below the budget, and its lower bound is
+/// most of it. The tolerance of that bound does not count as spent: the rest goes to the other task.
+#[test]
+fn the_tolerance_of_a_lower_bound_is_not_counted_as_spent() {
+    let saturating_power = r#"
+        budget = 0.8137653718726588
+        [[task]]
+        value = 0.997852836196099
+        min = 0.8137653718726576
+        [task.curve]
+        family = "power"
+        exponent = 0.5600740361347063
+        scale = 0.813765371872658
+        ceiling = 0.13668648458997568
+        [[task]]
+        value = 1.3470459596316633e-8
+        curve = { family = "exponential", scale = 0.610324028904494 }"#;
+    let beside_tiers = r#"
+        budget = 1000.0
+        [[task]]
+        value = 1.1136059227854856e-10
+        [task.curve]
+        family = "piecewise"
+        spend = [0.0, 333.3333333333333, 338.83395265774755, 677.6679053154951]
+        success = [0.0, 0.3152417714761265, 0.8397756372020937, 1.0]
+        [[task]]
+        value = 0.003041865469455063
+        min = 833.3333333333333
+        curve = { family = "power", exponent = 0.9902357049828661, scale = 999.999999999999 }"#;
+    for text in [saturating_power, beside_tiers] {
+        let best = solved(&Problem::from_toml(text, &NoFiles).unwrap());
+        assert_eq!((best.status, best.unspent), (Status::Optimal, 0.0), "{best:?}");
+    }
+}
