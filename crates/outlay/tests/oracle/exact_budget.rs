@@ -96,6 +96,54 @@ fn tiny_thresholds_beside_a_large_one_agree_with_enumeration() {
     assert!(10 * exact >= 9 * problems, "{exact} of {problems}");
 }
 
+/// Thousands of thresholds below one unit each, which therefore count as nothing, and one that takes
+/// the rest of the budget. All together need a little more than the budget covers, or one unit in the
+/// last place more: the cheapest way to fit is to leave out thresholds of little value.
+#[test]
+fn thresholds_below_one_unit_do_not_exceed_the_budget_together() {
+    // Costs are whole multiples of this; the solver counts in units of 2^-60.
+    let step = 2f64.powi(-80);
+    for (seed, excess) in [(1, 1u64), (2, 1), (3, 1 << 28), (4, 1 << 28)] {
+        let mut random = Random::new(seed);
+        let (budget, large) = (1.0, 1.0 - 2f64.powi(-48));
+        let mut left = ((max_total(budget) - large) / step) as u64 + excess;
+        let mut costs = vec![large];
+        while left > 0 {
+            let cost = ((5 + random.below(10)) * 65_536 + random.below(65_536)) as u64;
+            let cost = if cost + 1_000_000 > left { left } else { cost };
+            costs.push(cost as f64 * step);
+            left -= cost;
+        }
+        let mut values = vec![10.0];
+        values.extend(costs[1..].iter().map(|_| random.between(0.5, 1.0)));
+        let mut oracle = thresholds(&costs, budget);
+        let found = oracle.allocate(&values, budget, &Options::default()).unwrap();
+        let all = values.iter().sum::<f64>();
+        let context = format!("seed {seed}: {} of {all}, {}", found.value, found.upper_bound);
+        assert!(!covers(budget, costs.iter().copied()), "{context}");
+        assert!(covers(budget, found.spend.iter().copied()), "{context}");
+        let best = all - least_loss(&costs[1..], &values[1..], excess as f64 * step);
+        assert!(found.value >= best * (1.0 - 1e-12), "{context}, {best}");
+        assert!(found.upper_bound >= best * (1.0 - 1e-15), "{context}, {best}");
+    }
+}
+
+/// The value of the thresholds that free `excess` with the least loss, by loss per cost.
+fn least_loss(costs: &[f64], values: &[f64], excess: f64) -> f64 {
+    let mut order: Vec<usize> = (0..costs.len()).collect();
+    let single = order.iter().filter(|&&task| costs[task] >= excess);
+    let single = single.map(|&task| values[task]).fold(f64::INFINITY, f64::min);
+    order.sort_by(|&a, &b| (values[a] / costs[a]).total_cmp(&(values[b] / costs[b])));
+    let (mut freed, mut loss) = (0.0, 0.0);
+    for task in order {
+        if freed >= excess {
+            break;
+        }
+        (freed, loss) = (freed + costs[task], loss + values[task]);
+    }
+    loss.min(single)
+}
+
 fn subset(numbers: &[f64], taken: u32) -> impl Iterator<Item = f64> {
     let is_taken = move |(place, _): &(usize, &f64)| taken >> place & 1 == 1;
     numbers.iter().enumerate().filter(is_taken).map(|(_, &number)| number)
