@@ -501,6 +501,9 @@ def bounds_text(bounds: Bounds) -> str:
     }
     data = bounds.data
     lines = [f"{data['problem']} · {data['tasks']} tasks · horizon {data['horizon']:,} · largest possible regret {number(data['trivial'])}"]
+    per_decade = data["information_limit"]["per_decade"]
+    if per_decade is not None:
+        lines.append(f"information limit: {number(per_decade)} per tenfold number of rounds")
     for measured in data.get("run", {}).get("learners", []):
         of_bound = "no bound is known" if measured["ratio"] is None else f"{percent(measured['ratio'])} of {measured['bound']}"
         lines.append(f"{measured['learner']} on {measured['problem']}: regret {number(measured['regret_mean'])}, {of_bound}")

@@ -7,7 +7,7 @@ use outlay::claims::{CLAIMS, Claim, Evidence, Results, Scale, Setting, Value as 
 use outlay::instance::Instance;
 use outlay::simulation::{Experiment, ExperimentError, Job, Replication};
 use outlay::theory::{guarantees, means};
-use outlay_report::bound::{MeasuredLearner, Measurements};
+use outlay_report::bound::{BoundsRecord, MeasuredLearner, Measurements};
 use outlay_report::check::ProblemCheck;
 use outlay_report::reproduction::{self, JudgedClaim};
 use pyo3::prelude::*;
@@ -47,52 +47,12 @@ pub(crate) fn bound(
     let problem = instance.as_ref().unwrap_or(&problem.problem);
     let found = guarantees(problem, &means(problem), horizon)
         .map_err(|error| SimulationError::new_err(error.to_string()))?;
-    let reward_max = problem.reward_max();
     let share = share.or(found.polylog.map(|bound| bound.least_share));
     let quantities =
         found.diminishing.as_ref().ok().zip(share).map(|(one, share)| one.quantities(share));
-    let failures: Vec<String> = match &found.diminishing {
-        Ok(_) => Vec::new(),
-        Err(failures) => failures.iter().map(ToString::to_string).collect(),
-    };
-    let theorem_1 = found.polylog.map(|bound| {
-        json!({
-            "least_mean": bound.least_mean,
-            "least_share": bound.least_share,
-            "least_success": bound.least_success,
-            "early_share": bound.early_share,
-            "early_success": bound.early_success,
-        })
-    });
-    let bounds = found.bounds.iter().map(|bound| {
-        json!({
-            "bound": bound.name,
-            "source": bound.source,
-            "regret_is": bound.side,
-            "value": bound.value.as_ref().ok().map(|value| value * reward_max),
-            "vacuous": bound.vacuous,
-            "reason": bound.value.as_ref().err().map(ToString::to_string),
-            "learners": bound.learners,
-            "about": bound.about,
-        })
-    });
     let measured = run.map(|run| run.measured(problem, horizon, found.trivial)).transpose()?;
-    let mut record = json!({
-        "problem": name,
-        "tasks": problem.tasks().len(),
-        "horizon": horizon,
-        "reward_max": reward_max,
-        "optimum": found.optimum.map(|optimum| optimum * reward_max),
-        "trivial": found.trivial * reward_max,
-        "unknown_means": found.unknown,
-        "diminishing_returns": {
-            "holds": found.diminishing.is_ok(),
-            "failures": failures,
-            "theorem_1": theorem_1,
-            "quantities": quantities,
-        },
-        "bounds": bounds.collect::<Vec<Value>>(),
-    });
+    let bounds = BoundsRecord::new(name, (problem, horizon), &found, quantities);
+    let mut record = json!(bounds);
     if let (Some(measured), Some(record)) = (measured, record.as_object_mut()) {
         record.insert("run".to_owned(), measured);
     }

@@ -4,6 +4,7 @@ mod completions;
 mod grid;
 mod growth;
 mod headline;
+mod limit;
 mod regret;
 mod series;
 mod shares;
@@ -59,6 +60,7 @@ fn figures(summary: &Summary, series_index: &SeriesIndex) -> Vec<Figure> {
     let learners = series_index.learners(summary);
     let mut figures = regret::figures(&learners, summary.horizon);
     figures.extend(growth::figures(&learners, summary.tasks.len()));
+    figures.extend(limit::figure_of(summary, &learners));
     figures.push(spread::figure(&learners));
     figures.push(shares::figure(summary, &learners));
     figures.push(completions::figure(summary, &learners));

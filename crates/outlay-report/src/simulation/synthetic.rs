@@ -2,7 +2,8 @@
 
 use outlay::feedback::Feedback;
 use outlay::simulation::{
-    BoundCurve, CurvePoint, LearnerSummary, Optimum, ReplicationSummary, Statistics, Summary,
+    BoundCurve, CurvePoint, DecadePoint, LearnerSummary, Optimum, ReplicationSummary, Statistics,
+    Summary,
 };
 
 /// Reproducible pseudo-random numbers between 0 and 1.
@@ -75,6 +76,7 @@ impl Made {
             replications: self.replications,
             optimum: Optimum { value: 1.886, spend, gap: 3e-13 },
             uniform_regret_per_round: 0.11,
+            limit_per_decade: self.bounds.then_some(3.2),
             learners,
         }
     }
@@ -124,6 +126,7 @@ impl Made {
             pending: if place == 1 { 2.5 } else { 0.0 },
             replications: self.replication_summaries(&paths, place),
             curve: rounds.iter().enumerate().map(point).collect(),
+            decades: decades(&rounds, &paths),
             shares: self.shares(&rounds, place),
             bounds,
         }
@@ -164,6 +167,19 @@ impl Made {
         };
         rounds.iter().map(at).collect()
     }
+}
+
+/// The regret added by each full decade.
+fn decades(rounds: &[u64], paths: &[Vec<f64>]) -> Vec<DecadePoint> {
+    let place = |round: u64| rounds.partition_point(|traced| *traced < round);
+    let decade = |end: u64| {
+        let (from, to) = (place(end / 10), place(end));
+        let added: Vec<f64> = paths.iter().map(|path| path[to] - path[from]).collect();
+        let Statistics { mean, low95, high95, .. } = Statistics::of(&added);
+        DecadePoint { round: rounds[to], mean, low95, high95 }
+    };
+    let last = rounds.last().copied().unwrap_or(0);
+    [100, 1000, 10_000].into_iter().filter(|end| *end <= last).map(decade).collect()
 }
 
 /// The regret of one replication: growth at a random rate, with steps.

@@ -219,6 +219,7 @@ fn an_ordinary_page_has_every_picture_and_the_numbers() {
         "regret-by-log-squared.svg",
         "regret-by-root.svg",
         "growth-exponent.svg",
+        "regret-per-decade.svg",
         "final-regret.svg",
         "shares.svg",
         "completions.svg",
@@ -235,6 +236,7 @@ fn an_ordinary_page_has_every_picture_and_the_numbers() {
         assert!(page.html.contains(text), "{text}");
     }
     assert!(page.html.contains("Far above the picture: Theorem 1 for algorithm-1"));
+    assert!(page.html.contains("Last decade, in multiples of the limit: algorithm-1"));
 }
 
 #[test]

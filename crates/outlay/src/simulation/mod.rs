@@ -16,7 +16,8 @@ pub use reward::RewardDraw;
 
 pub use replication::{MAX_TRACED_TASKS, Play, Replication, trace_rounds};
 pub use summary::{
-    BoundCurve, CurvePoint, LearnerSummary, Optimum, ReplicationSummary, Statistics, Summary,
+    BoundCurve, CurvePoint, DecadePoint, LearnerSummary, Optimum, ReplicationSummary, Statistics,
+    Summary,
 };
 
 use crate::campaign::CampaignError;

@@ -5,14 +5,14 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::environment::mean_rewards;
 use super::varying_curves::even_split_regret;
-use super::{Case, Environment, Experiment, ExperimentError, Replication, trace_rounds};
+use super::{Case, Environment, Experiment, ExperimentError, Replication, Source, trace_rounds};
 use crate::feedback::Feedback;
 use crate::learner::{LearnerChoice, LearnerSpec, even_split};
 use crate::numeric::compensated::sum;
 use crate::oracle::{Options, Oracle};
 use crate::plan::value_of;
 use crate::problem::{Bounds, Problem};
-use crate::theory::{kl_ucb_plus_bound, worst_case_bound};
+use crate::theory::{information_limit, kl_ucb_plus_bound, worst_case_bound};
 
 /// The mean of a sample with its uncertainty, and quantiles.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -50,6 +50,19 @@ pub struct CurvePoint {
     pub q90: f64,
 }
 
+/// The regret that a learner added over a decade of rounds, over the replications.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct DecadePoint {
+    /// The last round of the decade.
+    pub round: u64,
+    /// Mean regret per tenfold number of rounds.
+    pub mean: f64,
+    /// Lower end of the 95 % interval of the mean.
+    pub low95: Option<f64>,
+    /// Its upper end.
+    pub high95: Option<f64>,
+}
+
 /// A proved bound on the mean regret of a learner.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BoundCurve {
@@ -78,6 +91,8 @@ pub struct LearnerSummary {
     pub replications: Vec<ReplicationSummary>,
     /// Pseudo-regret over time.
     pub curve: Vec<CurvePoint>,
+    /// The regret added by each decade of rounds, counted back from the horizon.
+    pub decades: Vec<DecadePoint>,
     /// Each task's share of the cumulative spend: `shares[point][task]`. Empty if there are too
     /// many tasks.
     pub shares: Vec<Vec<f64>>,
@@ -131,6 +146,9 @@ pub struct Summary {
     pub optimum: Optimum,
     /// Regret per round of the even split, in the first replication's problem.
     pub uniform_regret_per_round: f64,
+    /// The regret per tenfold number of rounds that no learner avoids in the long run, if it is
+    /// known and the same for all seeds.
+    pub limit_per_decade: Option<f64>,
     /// The learners, in the order of the experiment.
     pub learners: Vec<LearnerSummary>,
 }
@@ -218,12 +236,26 @@ pub(super) fn summarise(
         replications: experiment.replications,
         optimum,
         uniform_regret_per_round,
+        limit_per_decade: limit_per_decade(&case.source, &problem, &means)?,
         learners: learners
             .map(|(learner, results)| {
                 about.learner(learner, experiment.feedback_of(learner), results)
             })
             .collect(),
     })
+}
+
+/// The information limit in the problem's unit of reward.
+fn limit_per_decade(
+    source: &Source,
+    problem: &Problem,
+    means: &[f64],
+) -> Result<Option<f64>, ExperimentError> {
+    if matches!(source, Source::Instance(instance) if instance.depends_on_seed()) {
+        return Ok(None);
+    }
+    let limit = information_limit(problem, means)?.ok();
+    Ok(limit.map(|limit| limit.per_decade() * problem.reward_max()))
 }
 
 /// Expected reward of the even split, as a multiple of the largest reward.
@@ -260,6 +292,7 @@ impl About<'_> {
             pending: Statistics::of(&of(|replication| replication.pending as f64)).mean,
             replications: results.iter().map(ReplicationSummary::of).collect(),
             curve: self.curve(results),
+            decades: self.decades(results),
             shares: self.shares(results),
             bounds: self.bounds(learner),
         }
@@ -275,6 +308,42 @@ impl About<'_> {
             CurvePoint { round, mean, low95, high95, q10, q90 }
         };
         self.rounds.iter().enumerate().map(point).collect()
+    }
+
+    /// A decade begins at the traced round that is closest to a tenth of its last round.
+    fn decades(&self, results: &[Replication]) -> Vec<DecadePoint> {
+        const FIRST: u64 = 100;
+        let ends = std::iter::successors(Some(self.case.horizon), |end| Some(end / 10));
+        let mut decades: Vec<DecadePoint> = ends
+            .take_while(|end| *end >= FIRST)
+            .map(|end| {
+                let (from, to) = (self.traced(end / 10), self.traced(end));
+                let [begin, round] = [from, to].map(|place| self.rounds[place]);
+                let decades = (round as f64 / begin as f64).log10();
+                let added = |replication: &Replication| {
+                    let trace = &replication.trace;
+                    Some((trace.get(to)? - trace.get(from)?) / decades)
+                };
+                let sample: Vec<f64> = results.iter().filter_map(added).collect();
+                let Statistics { mean, low95, high95, .. } = Statistics::of(&sample);
+                DecadePoint { round, mean, low95, high95 }
+            })
+            .collect();
+        decades.reverse();
+        decades
+    }
+
+    /// The position of the traced round that is closest to a round, in logarithms.
+    fn traced(&self, round: u64) -> usize {
+        let after = self.rounds.partition_point(|traced| *traced < round);
+        let distance = |place: usize| (self.rounds[place] as f64 / round as f64).ln().abs();
+        let last = self.rounds.len() - 1;
+        let candidates = [after.saturating_sub(1).min(last), after.min(last)];
+        if distance(candidates[0]) < distance(candidates[1]) {
+            candidates[0]
+        } else {
+            candidates[1]
+        }
     }
 
     /// Shares of the mean spend.

@@ -5,8 +5,8 @@ use super::diminishing_returns::shortest_horizon;
 use super::special_families::{is_two_square_roots, plays, pure_powers};
 use super::{
     AssumptionFailure, DiminishingReturns, PolylogBound, explicit_two_square_roots,
-    kl_ucb_plus_bound, m_set_bound, power_proposition, theorem_2_lower, theorem_4_lower,
-    worst_case_bound,
+    kl_ucb_plus_bound, kl_ucb_plus_mass_bound, m_set_bound, power_proposition, theorem_2_lower,
+    theorem_4_lower, worst_case_bound,
 };
 use crate::learner::KL_UCB_PLUS_FACTOR;
 use crate::problem::{EnvironmentSpec, Problem};
@@ -30,27 +30,18 @@ impl Question<'_> {
         self.problem.tasks().len()
     }
 
+    /// The means, if all are known.
+    pub(super) fn means(&self) -> Result<&[f64], NotApplicable> {
+        self.known.as_deref().ok_or_else(|| NotApplicable::UnknownMeans(self.unknown.to_vec()))
+    }
+
     /// The smallest mean where Theorem 1 may hold, or what stands against it.
     fn least_mean(&self) -> Result<f64, NotApplicable> {
-        let environment = self.problem.environment();
-        if let Some(reason) = outside_model(self.problem) {
-            return Err(reason);
-        }
-        if environment.budget.is_some() {
-            return Err(NotApplicable::VaryingBudget);
-        }
-        if environment.has_profiles() {
-            return Err(NotApplicable::VaryingCurves);
-        }
-        if environment.available.is_some_and(|chance| chance < 1.0) {
-            return Err(NotApplicable::AbsentTasks);
-        }
+        rounds_alike(self.problem)?;
         if self.horizon < 3 {
             return Err(NotApplicable::FewRounds(3));
         }
-        let Some(known) = &self.known else {
-            return Err(NotApplicable::UnknownMeans(self.unknown.to_vec()));
-        };
+        let known = self.means()?;
         match known.iter().position(|mean| *mean <= 0.0) {
             Some(place) => {
                 Err(NotApplicable::ZeroMean(self.problem.tasks()[place].name().to_owned()))
@@ -173,7 +164,16 @@ impl Question<'_> {
             };
             bounds.push(bound);
         }
-        let any_curves = value(kl_ucb_plus_bound(tasks, horizon as f64, KL_UCB_PLUS_FACTOR));
+        let rounds = horizon as f64;
+        let completions = self.most_mass.min(tasks as f64);
+        bounds.push(upper(
+            "kl-ucb-plus, these curves",
+            "our proof (not peer reviewed)",
+            "kl-ucb-plus",
+            "any curves; at most max Σ F completions per round, every horizon",
+            value(kl_ucb_plus_mass_bound(tasks, completions, rounds, KL_UCB_PLUS_FACTOR)),
+        ));
+        let any_curves = value(kl_ucb_plus_bound(tasks, rounds, KL_UCB_PLUS_FACTOR));
         bounds.push(upper(
             "kl-ucb-plus, any curves",
             "our proof (not peer reviewed)",
@@ -214,6 +214,24 @@ impl Question<'_> {
         }
         bounds
     }
+}
+
+/// Whether all rounds are the same, as in the paper, or the reason why they are not.
+pub(super) fn rounds_alike(problem: &Problem) -> Result<(), NotApplicable> {
+    let environment = problem.environment();
+    if let Some(reason) = outside_model(problem) {
+        return Err(reason);
+    }
+    if environment.budget.is_some() {
+        return Err(NotApplicable::VaryingBudget);
+    }
+    if environment.has_profiles() {
+        return Err(NotApplicable::VaryingCurves);
+    }
+    if environment.available.is_some_and(|chance| chance < 1.0) {
+        return Err(NotApplicable::AbsentTasks);
+    }
+    Ok(())
 }
 
 /// The reason why no upper bound holds, if any.

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::applicable_bounds::{PAPER_LEARNERS, Question, outside_model, upper};
 use super::applicable_count_bounds::count_run_bound;
+use super::information_limit::{InformationLimit, information_limit};
 use super::{
     AssumptionFailure, DiminishingReturns, PolylogBound, kl_ucb_plus_bound, worst_case_bound,
 };
@@ -85,6 +86,18 @@ pub enum NotApplicable {
     /// Assumption 2 fails.
     #[error("strong diminishing returns fail")]
     NoDiminishingReturns,
+    /// The rewards of this task are not Bernoulli.
+    #[error("needs Bernoulli rewards; those of {0} have another law")]
+    OtherRewards(String),
+    /// The best allocation is not unique.
+    #[error("several splits are optimal")]
+    SeveralBestSplits,
+    /// The best allocation is at the boundary for this task.
+    #[error(
+        "the best split does not fund {0} strictly between its bounds where its curve is \
+         strictly concave"
+    )]
+    AtBoundary(String),
     /// The horizon is too short for the number of tasks.
     #[error("needs at least {rounds} rounds for {tasks} tasks, not {horizon}")]
     ShortHorizon {
@@ -121,6 +134,8 @@ pub struct Guarantees {
     pub polylog: Option<PolylogBound>,
     /// The bounds.
     pub bounds: Vec<Bound>,
+    /// The regret that no learner avoids in the long run.
+    pub limit: Result<InformationLimit, NotApplicable>,
 }
 
 /// An error of [`guarantees`].
@@ -214,6 +229,10 @@ pub fn guarantees(
     let environment = problem.environment();
     let is_constant = environment.budget.is_none() && !environment.has_profiles();
     let trivial = horizon as f64 * (ceiling - forced).max(0.0);
+    let limit = match question.means() {
+        Ok(means) => information_limit(problem, means)?,
+        Err(reason) => Err(reason),
+    };
     Ok(Guarantees {
         optimum: (unknown.is_empty() && is_constant).then_some(value),
         trivial,
@@ -221,6 +240,7 @@ pub fn guarantees(
         polylog: polylog.ok(),
         unknown,
         diminishing,
+        limit,
     })
 }
 

@@ -13,15 +13,21 @@ pub fn theorem_2_lower(horizon: u64) -> Option<f64> {
 ///
 /// ```
 /// let per_root = outlay::theory::theorem_4_lower(10, 1_000_000).unwrap() / 10.0 / 1000.0;
-/// assert!(per_root > 1.0 / 12.01 && per_root < 1.0 / 12.0);
+/// assert!(per_root > 1.0 / 7.35 && per_root < 1.0 / 7.34);
 /// ```
 #[must_use]
 pub fn theorem_4_lower(pairs: usize, horizon: u64) -> Option<f64> {
-    let root = (horizon as f64).sqrt();
-    // The divergence between the two cases over T rounds of both tasks' rewards: between 4 and 4
-    // log 3.
-    let divergence = || 2.0 * root * (2.0 / root).atanh();
-    (horizon >= 16).then(|| pairs as f64 * root / (3.0 * divergence()))
+    let rounds = horizon as f64;
+    (horizon >= 16).then(|| {
+        // The affinity of the two cases falls by the factor e^(-rate) per round.
+        let share = 4.0 / rounds;
+        let rate = -(-0.5 * share / (1.0 + (1.0 - share).sqrt())).ln_1p();
+        // In each round, the probabilities of a wrong choice in the two cases add up to at least 1
+        // minus the distance of the cases. This is the sum of the distances, from above.
+        let last = (-(-2.0 * rate * rounds).exp_m1()).sqrt();
+        let distances = (last.atanh() - last) / rate;
+        0.5 * pairs as f64 * (rounds - distances) / rounds.sqrt()
+    })
 }
 
 /// The mean regret of choosing one task of each pair at random on Theorem 4's instance. By the

@@ -44,6 +44,34 @@ pub fn kl_ucb_plus_bound(tasks: usize, rounds: f64, c: f64) -> f64 {
     kl_ucb_plus_root_factor(c) * tasks * rounds.sqrt() + tasks
 }
 
+/// The worst-case bound of `kl-ucb-plus` if a round has at most `completions` completions on
+/// average: the smaller of [`kl_ucb_plus_bound`] and
+///
+/// `2 b M √T + K + √(K M T) (√(2c log(e²K/M)) + √(2 log(K/M)) + √(πM/(2K)))`,
+///
+/// with `M` for `completions`. Infinite unless `c > 1/2`.
+///
+/// ```
+/// use outlay::theory::{kl_ucb_plus_bound, kl_ucb_plus_mass_bound};
+///
+/// let [few, many] = [1.0, 10.0].map(|mass| kl_ucb_plus_mass_bound(10, mass, 10_000.0, 1.1));
+/// assert!(few < 0.4 * many && many == kl_ucb_plus_bound(10, 10_000.0, 1.1));
+/// ```
+#[must_use]
+pub fn kl_ucb_plus_mass_bound(tasks: usize, completions: f64, rounds: f64, c: f64) -> f64 {
+    let any_curves = kl_ucb_plus_bound(tasks, rounds, c);
+    let tasks = tasks as f64;
+    if !(completions > 0.0 && completions <= tasks) {
+        return any_curves;
+    }
+    let scarcity = tasks / completions;
+    let too_high = (2.0 * c * (2.0 + scarcity.ln())).sqrt()
+        + (2.0 * scarcity.ln()).sqrt()
+        + (std::f64::consts::FRAC_PI_2 / scarcity).sqrt();
+    let too_low = 2.0 * underestimate_constant(c) * completions * rounds.sqrt();
+    any_curves.min(too_low + tasks + (tasks * completions * rounds).sqrt() * too_high)
+}
+
 /// `2b + 1/2 + sqrt(πc)`.
 pub(super) fn kl_ucb_plus_root_factor(c: f64) -> f64 {
     2.0 * underestimate_constant(c) + 0.5 + (std::f64::consts::PI * c).sqrt()

@@ -485,6 +485,13 @@ fn summaries_add_up() {
     let uniform = &summary.learners[1];
     assert!((uniform.regret.mean - 500.0 * summary.uniform_regret_per_round).abs() < 1e-9);
     assert!(uniform.regret.std_error.unwrap() < 1e-9 && uniform.bounds.is_empty());
+    // One decade ends at the horizon: about nine tenths of the regret.
+    let [decade] = uniform.decades[..] else { panic!("{:?}", uniform.decades) };
+    let start = 50.0f64;
+    let per_decade = (500.0 - start) * summary.uniform_regret_per_round / (500.0 / start).log10();
+    assert_eq!(decade.round, 500);
+    assert!((decade.mean / per_decade - 1.0).abs() < 0.02, "{decade:?}, not {per_decade}");
+    assert!((summary.limit_per_decade.unwrap() - 3.61).abs() < 0.005);
     assert!(
         kl_ucb_plus.bounds[0]
             .values

@@ -70,9 +70,12 @@ fn m_sets_have_the_corollary() {
             "Theorem 3, these curves",
             "Theorem 3, any curves",
             "M-sets",
+            "kl-ucb-plus, these curves",
             "kl-ucb-plus, any curves"
         ]
     );
+    let few = outlay::theory::kl_ucb_plus_mass_bound(10, 3.0, 1e4, 1.1);
+    close(*find(&found, "kl-ucb-plus, these curves").value.as_ref().unwrap(), few, 1e-3);
     let corollary = *find(&found, "M-sets").value.as_ref().unwrap();
     let log_term = (2.0f64 * 100.0 * 1e8).ln();
     close(corollary, 1.0 + 4.0 * (10.0 * log_term * 3.0 * 1e4).sqrt(), 1e-6);
@@ -86,12 +89,12 @@ fn m_sets_have_the_corollary() {
 #[test]
 fn pairs_have_the_lower_bound_of_theorem_4() {
     let found = of(&instance("theorem-4:pairs=5", 400), 400);
-    // T = 400: the divergence of all rounds is 20 log(22/18).
-    close(
-        *find(&found, "Theorem 4").value.as_ref().unwrap(),
-        5.0 * 20.0 / (3.0 * 20.0 * (22.0f64 / 18.0).ln()),
-        1e-9,
-    );
+    // T = 400: the affinity of one round is (1 + √(1 - 4/400)) / 2.
+    let affinity = 0.5 * (1.0 + 0.99f64.sqrt());
+    let distance = (1.0 - affinity.powi(800)).sqrt();
+    let distances = (distance.atanh() - distance) / -affinity.ln();
+    let expected = 5.0 * 0.5 * (400.0 - distances) / 20.0;
+    close(*find(&found, "Theorem 4").value.as_ref().unwrap(), expected, 1e-9);
     assert!(!names(&of(&instance("m-set:tasks=10,plays=4", 400), 400)).contains(&"Theorem 4"));
     let short = of(&instance("m-set:tasks=4,plays=2", 10), 10);
     assert_eq!(find(&short, "Theorem 4").value, Err(NotApplicable::FewRounds(16)));
@@ -189,7 +192,13 @@ fn bounds_below_the_largest_possible_regret_are_not_vacuous() {
     };
     assert_eq!(
         vacuous(100),
-        ["Theorem 3, these curves", "Theorem 3, any curves", "M-sets", "kl-ucb-plus, any curves"]
+        [
+            "Theorem 3, these curves",
+            "Theorem 3, any curves",
+            "M-sets",
+            "kl-ucb-plus, these curves",
+            "kl-ucb-plus, any curves"
+        ]
     );
     assert!(vacuous(1_000_000).is_empty());
 }

@@ -605,23 +605,40 @@ fn the_divergence_of_theorem_4_counts_both_tasks_of_a_pair() {
     );
 }
 
+/// The affinity of one round of both tasks of a pair.
+fn pair_affinity(horizon: f64) -> f64 {
+    let better = 0.5 + 1.0 / horizon.sqrt();
+    let one = (0.5 * better).sqrt() + (0.5 * (1.0 - better)).sqrt();
+    one * one
+}
+
 #[test]
-fn theorem_4_has_a_constant_of_a_twelfth() {
-    for horizon in [16u32, 100, 10_000] {
+fn theorem_4_has_the_constant_of_the_affinity() {
+    let lower = |horizon: u32| outlay::theory::theorem_4_lower(1, u64::from(horizon)).unwrap();
+    for horizon in [16u32, 17, 100, 10_000, 1_000_000] {
         let total = f64::from(horizon);
-        let divergence = pair_divergence(total);
-        // By Pinsker, each round errs with at least half of the remaining uncertainty.
-        let open = |t: u32| (1.0 - (f64::from(t - 1) / total * divergence / 2.0).sqrt()).max(0.0);
+        let affinity = pair_affinity(total);
+        // In each round the two wrong choices have at least the probability 1 - TV.
+        let open = |t: u32| 1.0 - (1.0 - affinity.powf(2.0 * f64::from(t - 1))).max(0.0).sqrt();
         let sum: f64 = (1..=horizon).map(|t| 0.5 * open(t) / total.sqrt()).sum();
-        let bound = outlay::theory::theorem_4_lower(1, u64::from(horizon)).unwrap();
-        assert!((bound - total.sqrt() / (3.0 * divergence)).abs() < 1e-9);
-        assert!(sum >= bound, "T = {horizon}: {sum} {bound}");
-        assert!(
-            sum < 1.3 * bound || horizon < 1000,
-            "T = {horizon}: the integral is close to the sum"
-        );
+        let bound = lower(horizon);
+        assert!(sum >= bound * (1.0 - 1e-9), "T = {horizon}: {sum} {bound}");
+        assert!(sum < bound + 0.5 / total.sqrt() + 1e-9, "T = {horizon}: one term at most is lost");
         assert!(bound < outlay::theory::theorem_4_random_choice(1, u64::from(horizon)).unwrap());
+        assert!(bound > 1.5 * total.sqrt() / (3.0 * pair_divergence(total)), "above Pinsker's");
     }
+    assert!(prints_as(4.0 / lower(16), 2, "7.94"));
+    // No digits are lost for long horizons: the limit is ½ ∫ (1 - √(1 - e^(-2s))) ds.
+    let limit = 0.5 * integral(0.0, 1.0, 400_000, |s| 1.0 - (-(-2.0 * s).exp_m1()).sqrt());
+    for horizon in [1u64 << 40, 1 << 52, u64::MAX] {
+        let bound = outlay::theory::theorem_4_lower(1, horizon).unwrap() / (horizon as f64).sqrt();
+        assert!((bound / limit - 1.0).abs() < 1e-6, "T = {horizon}: {bound} {limit}");
+    }
+    assert!(prints_as(1.0 / limit, 2, "7.34"));
+    // The exact limit under full feedback: the sum of rewards decides.
+    let normal = |x: f64| 0.5 * statrs::function::erf::erfc(-x / 2f64.sqrt());
+    let full = integral(0.0, 1.0, 400_000, |s| normal(-(2.0 * s).sqrt()));
+    assert!(prints_as(full, 4, "0.1855") && full > limit);
     // Following the leader with full feedback is above it; a constant of 0.3 would be wrong.
     let (horizon, pairs) = (400u32, 2000);
     let gap = 1.0 / f64::from(horizon).sqrt();
@@ -642,6 +659,30 @@ fn theorem_4_has_a_constant_of_a_twelfth() {
         }
     }
     let mean = regret / f64::from(pairs);
-    assert!(mean > outlay::theory::theorem_4_lower(1, 400).unwrap(), "{mean}");
+    assert!(mean > lower(400), "{mean}");
     assert!(mean < 0.3 * 20.0, "{mean}");
+}
+
+#[test]
+fn few_completions_have_a_smaller_bound() {
+    // Ψ(v) is at most 2√(v log(e²/v)), and close to it for small v.
+    for v in [1e-6f64, 1e-3, 0.1, 0.5, 1.0] {
+        // With w = y², ∫ √(log(1/w)/w) dw = 2 ∫ √(2 log(1/y)) dy.
+        let psi = 2.0 * integral(0.0, v.sqrt(), 400_000, |y| (-2.0 * y.ln()).max(0.0).sqrt());
+        let above = 2.0 * (v * (2.0 - v.ln())).sqrt();
+        assert!(psi <= above && psi > 0.85 * above, "v = {v}: {psi} {above}");
+    }
+    let bound = |mass: f64| outlay::theory::kl_ucb_plus_mass_bound(100, mass, 1e6, C);
+    for mass in [0.5, 1.0, 5.0, 20.0] {
+        let (_, _, b) = lemma_a(C, best_eta(C));
+        let (k, t) = (100.0f64, 1e6f64);
+        let too_high = (2.0 * C * (E * E * k / mass).ln()).sqrt()
+            + (2.0 * (k / mass).ln()).sqrt()
+            + (PI * mass / (2.0 * k)).sqrt();
+        let expected = 2.0 * b * mass * t.sqrt() + k + (k * mass * t).sqrt() * too_high;
+        assert!((bound(mass) / expected - 1.0).abs() < 1e-4, "{mass}: {} {expected}", bound(mass));
+    }
+    // With as many completions as tasks Theorem W is the smaller one.
+    assert_eq!(bound(100.0), outlay::theory::kl_ucb_plus_bound(100, 1e6, C));
+    assert_eq!(bound(f64::NAN), bound(100.0));
 }

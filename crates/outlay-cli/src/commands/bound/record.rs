@@ -1,59 +1,17 @@
 //! Bounds as JSON and CSV, with rewards in the problem's unit.
 
-use outlay::theory::{Bound, PolylogBound, Quantities, Side};
-use outlay_report::bound::MeasuredLearner;
+use outlay::theory::{Bound, Side};
+use outlay_report::bound::{BoundRecord, BoundsRecord, MeasuredLearner};
 use serde::Serialize;
 
 use super::Answer;
 
 #[derive(Serialize)]
 pub(super) struct Record<'a> {
-    problem: &'a str,
-    tasks: usize,
-    horizon: u64,
-    reward_max: f64,
-    /// Expected reward per round of the optimal split; null if a mean is unknown or budgets vary.
-    optimum: Option<f64>,
-    /// The largest possible regret of any learner.
-    trivial: f64,
-    unknown_means: &'a [String],
-    diminishing_returns: DiminishingRecord,
-    bounds: Vec<BoundRecord<'a>>,
+    #[serde(flatten)]
+    bounds: BoundsRecord<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<RunRecord<'a>>,
-}
-
-#[derive(Serialize)]
-struct DiminishingRecord {
-    holds: bool,
-    /// The failed conditions by task.
-    failures: Vec<String>,
-    /// The quantities in the bound of Theorem 1.
-    theorem_1: Option<Theorem1Record>,
-    /// Slopes and curvatures above a share of the budget.
-    quantities: Option<Quantities>,
-}
-
-#[derive(Serialize)]
-struct Theorem1Record {
-    least_mean: f64,
-    least_share: f64,
-    least_success: f64,
-    early_share: f64,
-    early_success: f64,
-}
-
-#[derive(Serialize)]
-struct BoundRecord<'a> {
-    bound: &'a str,
-    source: &'a str,
-    regret_is: Side,
-    value: Option<f64>,
-    vacuous: Option<bool>,
-    /// The reason if there is no value.
-    reason: Option<String>,
-    learners: &'a str,
-    about: &'a str,
 }
 
 #[derive(Serialize)]
@@ -98,28 +56,9 @@ pub(super) struct Row<'a> {
 }
 
 pub(super) fn record(answer: &Answer) -> Record<'_> {
-    let reward_max = answer.problem.reward_max();
-    let found = &answer.guarantees;
-    let failures = found
-        .diminishing
-        .as_ref()
-        .err()
-        .map(|failures| failures.iter().map(ToString::to_string).collect());
+    let about = (&answer.problem, answer.horizon);
     Record {
-        problem: &answer.name,
-        tasks: answer.problem.tasks().len(),
-        horizon: answer.horizon,
-        reward_max,
-        optimum: found.optimum.map(|optimum| optimum * reward_max),
-        trivial: found.trivial * reward_max,
-        unknown_means: &found.unknown,
-        diminishing_returns: DiminishingRecord {
-            holds: found.diminishing.is_ok(),
-            failures: failures.unwrap_or_default(),
-            theorem_1: found.polylog.map(Theorem1Record::new),
-            quantities: answer.quantities,
-        },
-        bounds: found.bounds.iter().map(|bound| BoundRecord::new(bound, reward_max)).collect(),
+        bounds: BoundsRecord::new(&answer.name, about, &answer.guarantees, answer.quantities),
         run: answer.measured.as_ref().map(|measured| RunRecord {
             folder: measured.path.display().to_string(),
             learners: measured
@@ -142,30 +81,6 @@ pub(super) fn rows(answer: &Answer) -> Vec<Row<'_>> {
         }),
     );
     rows
-}
-
-impl Theorem1Record {
-    fn new(bound: PolylogBound) -> Self {
-        let PolylogBound {
-            least_mean, least_share, least_success, early_share, early_success, ..
-        } = bound;
-        Self { least_mean, least_share, least_success, early_share, early_success }
-    }
-}
-
-impl<'a> BoundRecord<'a> {
-    fn new(bound: &'a Bound, reward_max: f64) -> Self {
-        Self {
-            bound: bound.name,
-            source: bound.source,
-            regret_is: bound.side,
-            value: bound.value.as_ref().ok().map(|value| value * reward_max),
-            vacuous: bound.vacuous,
-            reason: bound.value.as_ref().err().map(ToString::to_string),
-            learners: bound.learners,
-            about: &bound.about,
-        }
-    }
 }
 
 impl<'a> RunLearnerRecord<'a> {

@@ -1,6 +1,6 @@
 //! Bounds as text.
 
-use outlay::theory::{AssumptionFailure, Bound, PolylogBound, Quantities, Side};
+use outlay::theory::{AssumptionFailure, Bound, LimitKind, PolylogBound, Quantities, Side};
 
 use super::Answer;
 use super::run::Measured;
@@ -10,7 +10,8 @@ use outlay_report::number::{counted, figure, percent, plain};
 
 pub(super) fn table(answer: &Answer) -> String {
     let mut parts = vec![format!("{}\n", headline(answer)), assumption(answer)];
-    parts.push(format!("{}\n{}", bounds(answer).render(), wrapped(&trivial(answer))));
+    let remarks = [wrapped(&limit(answer)), wrapped(&trivial(answer))].join("\n");
+    parts.push(format!("{}\n{remarks}", bounds(answer).render()));
     parts.extend(answer.measured.as_ref().map(|measured| run(answer, measured)));
     parts.join("\n")
 }
@@ -152,6 +153,27 @@ fn bounds(answer: &Answer) -> Table {
 
 fn vacuous(bound: &Bound) -> String {
     if bound.vacuous == Some(true) { "vacuous".to_owned() } else { String::new() }
+}
+
+/// The information limit, or why none is known.
+fn limit(answer: &Answer) -> String {
+    let limit = match &answer.guarantees.limit {
+        Ok(limit) => limit,
+        Err(reason) => return format!("Information limit: none known here ({reason})."),
+    };
+    let amount = figure(limit.per_decade() * answer.problem.reward_max());
+    match limit.kind {
+        LimitKind::Interior => format!(
+            "Information limit: in the long run every learner loses at least {amount} per tenfold \
+             number of rounds, here or for means arbitrarily close to these (our proof, not peer \
+             reviewed)."
+        ),
+        LimitKind::MSet => format!(
+            "Information limit: in the long run every learner that does well for all means loses \
+             at least {amount} per tenfold number of rounds here (Lai and Robbins 1985; Anantharam, \
+             Varaiya and Walrand 1987)."
+        ),
+    }
 }
 
 fn trivial(answer: &Answer) -> String {

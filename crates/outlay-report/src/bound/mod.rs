@@ -1,9 +1,13 @@
-//! Measured regret of a run, next to the bounds.
+//! The regret bounds of a problem as a record, and the measured regret of a run next to them.
+
+mod record;
 
 use outlay::Problem;
 use outlay::learner::LearnerSpec;
 use outlay::simulation::Statistics;
 use outlay::theory::{Bound, run_bound};
+
+pub use record::{BoundRecord, BoundsRecord};
 
 /// One learner on one problem of a run, with rewards in the problem's unit.
 #[derive(Debug)]
