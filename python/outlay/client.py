@@ -404,6 +404,8 @@ class Client:
         *,
         budget: float | None = None,
         without: Iterable[str] = (),
+        scale: Mapping[str, float] | None = None,
+        volume: Mapping[str, float] | None = None,
         key: str | None = None,
     ) -> Json:
         """Asks for rounds, all with the same allocation.
@@ -418,13 +420,15 @@ class Client:
             The budget of these rounds; by default that of the problem.
         without : iterable of str
             Tasks that are not available in these rounds.
+        scale, volume : mapping, optional
+            The scales of curves and the volumes of tasks in these rounds, by task; the others have scale 1 and the volume of the problem.
         key : str, optional
             Calls with the same key get the same rounds for a day, also from other processes.
 
         Returns
         -------
         dict
-            ``rounds``, ``budget``, and ``tasks`` with the ``spend`` of each.
+            ``rounds``, ``budget``, and ``tasks`` with the ``spend`` of each, and its ``scale`` and ``volume`` if they were given.
 
         Raises
         ------
@@ -436,10 +440,12 @@ class Client:
         >>> _ = client.create("ask", problem)
         >>> client.ask("ask", budget=20, without=["social"])["tasks"]
         [{'task': 'search', 'spend': 20.0}]
+        >>> client.ask("ask", scale={"social": 1.3})["tasks"][1]["scale"]
+        1.3
         """
         if isinstance(without, str):
             raise ValueError(f"without: must be a list of tasks, not the text `{without}`")
-        body: Json = {"count": count, "without": list(without)}
+        body: Json = {"count": count, "without": list(without), **of_round(scale, volume)}
         if budget is not None:
             body["budget"] = budget
         headers = {"idempotency-key": key or uuid.uuid4().hex}
@@ -707,7 +713,15 @@ class Client:
         finally:
             connection.close()
 
-    def allocate(self, problem: Any, *, values: Mapping[str, float] | None = None, budget: float | None = None) -> Json:
+    def allocate(
+        self,
+        problem: Any,
+        *,
+        values: Mapping[str, float] | None = None,
+        budget: float | None = None,
+        scale: Mapping[str, float] | None = None,
+        volume: Mapping[str, float] | None = None,
+    ) -> Json:
         """The best allocation of a budget for known values; needs no campaign.
 
         Parameters
@@ -718,6 +732,8 @@ class Client:
             Values by task.
         budget : float, optional
             By default that of the problem.
+        scale, volume : mapping, optional
+            Scales of curves and volumes by task; the others have scale 1 and the volume of the problem.
 
         Returns
         -------
@@ -734,7 +750,7 @@ class Client:
         >>> client.allocate(problem, values={"search": 12, "social": 9})["status"]
         'optimal'
         """
-        body: Json = {"problem": document(problem)}
+        body: Json = {"problem": document(problem), **of_round(scale, volume)}
         if values is not None:
             body["values"] = dict(values)
         if budget is not None:
@@ -859,6 +875,12 @@ def document(problem: Any) -> Any:
     if write is None:
         raise TypeError(f"problem: must be a Problem or have the keys of a problem file, not {type(problem).__name__}")
     return write()
+
+
+def of_round(scale: Mapping[str, float] | None, volume: Mapping[str, float] | None) -> Json:
+    """Scales and volumes as the API has them."""
+    given = {"scale": scale, "volume": volume}
+    return {key: dict(numbers) for key, numbers in given.items() if numbers}
 
 
 def read(status: int, content: bytes) -> Json:

@@ -118,8 +118,23 @@ def test_the_guide_is_true(service, capsys):
     assert capsys.readouterr().out.startswith("conflict {'task': 'search', 'completed': True, 'reward': 14.49")
     with Client(service.url) as client:
         state, counts = client.get("from-python"), client.get("counts-from-python")
-    assert (state["status"], state["rounds"], [task["told"] for task in state["tasks"]]) == ("paused", 2, [1, 2])
+    assert (state["status"], state["rounds"], [task["told"] for task in state["tasks"]]) == ("paused", 3, [1, 2])
     assert [(task["completions"], task["reward_sum"]) for task in counts["tasks"]] == [(23, 580.0), (0, 0.0)]
+
+
+def test_rounds_have_the_curves_of_the_day(client):
+    client.create("busy", DAILY)
+    usual, busy = client.ask("busy"), client.ask("busy", scale={"search": np.float64(2.0)}, volume={"social": 50}, key="today")
+    assert [task.get("scale") for task in usual["tasks"]] == [None, None]
+    assert [(task["scale"], task["volume"]) for task in busy["tasks"]] == [(2.0, 40.0), (1.0, 50.0)]
+    assert busy["tasks"][0]["spend"] != usual["tasks"][0]["spend"]
+    assert client.ask("busy", volume={"social": 50}, scale={"social": 1, "search": 2}, key="today") == busy
+    with pytest.raises(BadRequest) as refused:
+        client.ask("busy", scale={"search": 0})
+    assert refused.value.pointer == "/scale/search"
+    valued = {**DAILY, "task": [{**task, "value": 3} for task in DAILY["task"]]}
+    one, other = client.allocate(valued), client.allocate(valued, scale={"search": 2.0})
+    assert one["tasks"][0]["spend"] != other["tasks"][0]["spend"]
 
 
 def test_a_campaign_from_its_beginning_to_its_end(client):

@@ -1,5 +1,7 @@
 //! The JSON of requests and responses.
 
+use std::collections::BTreeMap;
+
 use outlay::campaign::Guards;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -230,6 +232,21 @@ pub struct Ask {
     /// Unavailable tasks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<String>,
+    /// Scales of the curves in these rounds, by task: a task with scale 1.3 needs 1.3 times the spend
+    /// for the same probability of success. The others have scale 1.
+    #[serde(
+        default,
+        deserialize_with = "crate::named_numbers::read",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub scale: BTreeMap<String, f64>,
+    /// Volumes in these rounds, by task; the others have those of the problem.
+    #[serde(
+        default,
+        deserialize_with = "crate::named_numbers::read",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub volume: BTreeMap<String, f64>,
 }
 
 /// Issued rounds.
@@ -254,6 +271,12 @@ pub struct TaskSpend {
     pub task: String,
     /// The spend.
     pub spend: f64,
+    /// Scale of its curve, if the round has scales.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
+    /// Its volume, if the round has volumes of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume: Option<f64>,
 }
 
 /// Outcomes of a round, complete or in part.
@@ -398,6 +421,12 @@ pub struct RoundTask {
     pub task: String,
     /// Its spend.
     pub spend: f64,
+    /// Scale of its curve, if the round has scales.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
+    /// Its volume, if the round has volumes of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume: Option<f64>,
     /// Whether it completed; absent before the report, and if the problem has volumes. Corrections
     /// are included.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -378,6 +378,11 @@ pub struct ApiError {
     pub stored: Option<Box<serde_json::Value>>,
 }
 
+/// A key in a JSON pointer, as RFC 6901 writes it.
+pub(crate) fn escaped(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
 /// Longest detail, in characters; it may quote the request.
 const MOST_DETAIL: usize = 1000;
 /// Longest JSON pointer, in characters; it contains keys of the request.

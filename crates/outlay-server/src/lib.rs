@@ -11,6 +11,7 @@ pub mod http;
 mod int64;
 pub mod limits;
 mod metrics;
+mod named_numbers;
 pub mod open_files;
 pub mod problem_file;
 mod process_metrics;

@@ -1,12 +1,13 @@
 //! The service: the same learner as the library, whatever comes late, twice, or in another order.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use outlay::Problem;
-use outlay::campaign::{Campaign, CampaignOptions, Guards};
+use outlay::campaign::{Campaign, CampaignOptions, Guards, RoundConditions};
 use outlay::feedback::Feedback as Shown;
-use outlay::learner::LEARNERS;
+use outlay::learner::{LEARNERS, LearnerSpec};
 use outlay::problem::NoFiles;
 use outlay::random::{Draws, Purpose};
 use outlay_server::api::{
@@ -105,14 +106,18 @@ async fn play_beside_the_library(learner: &str, guards: Option<Guards>, restarts
             if round % 5 == 0 { vec!["web".to_owned()] } else { Vec::new() },
         );
         let available = (round % 5 == 0).then_some([true, false, true]);
-        let ticket =
-            campaign.allocate(budget, available.as_ref().map(<[bool; 3]>::as_slice)).unwrap();
+        let has_scale = round % 6 == 1 && learner.parse::<LearnerSpec>().unwrap().allows_scale();
+        let scale = has_scale.then_some([1.3, 0.7, 1.0]);
+        let conditions = RoundConditions {
+            scale: scale.as_ref().map(<[f64; 3]>::as_slice),
+            ..RoundConditions::new(budget, available.as_ref().map(<[bool; 3]>::as_slice))
+        };
+        let ticket = campaign.issue(&conditions).unwrap();
         let spend = ticket.allocation.spend.clone();
-        let rounds = world
-            .service
-            .ask("c", Ask { count: None, budget: Some(budget), without }, None, "")
-            .await
-            .unwrap();
+        let scale = [("tv".to_owned(), 1.3), ("web".to_owned(), 0.7)].into();
+        let scale = if has_scale { scale } else { BTreeMap::new() };
+        let ask = Ask { budget: Some(budget), without, scale, ..Ask::default() };
+        let rounds = world.service.ask("c", ask, None, "").await.unwrap();
         assert_eq!(rounds.rounds, [round], "{learner}");
         let there = |task: &usize| available.is_none_or(|available| available[*task]);
         let expected: Vec<u64> = (0..3).filter(there).map(|task| spend[task].to_bits()).collect();
@@ -513,6 +518,42 @@ async fn a_bad_campaign_is_refused_with_everything_that_is_wrong() {
     );
 }
 
+/// A request with the scale or the volume of one task.
+fn of_round(task: &str, number: f64, is_volume: bool) -> Ask {
+    let named = [(task.to_owned(), number)].into();
+    if is_volume {
+        Ask { volume: named, ..Ask::default() }
+    } else {
+        Ask { scale: named, ..Ask::default() }
+    }
+}
+
+#[tokio::test]
+async fn a_key_belongs_to_one_set_of_conditions() {
+    let mut world = World::with("kl-ucb-plus").await;
+    let service = world.service.clone();
+    let ask = |ask: Ask| service.ask("c", ask, Some("k"), "");
+    let busy = of_round("web", 1.3, false);
+    let first = ask(busy.clone()).await.unwrap();
+    assert_eq!(first.tasks.iter().map(|task| task.scale).collect::<Vec<_>>(), {
+        let scale = |task: &str| Some(if task == "web" { 1.3 } else { 1.0 });
+        first.tasks.iter().map(|task| scale(&task.task)).collect::<Vec<_>>()
+    });
+    let mut same = busy.clone();
+    same.scale.insert("tv".to_owned(), 1.0);
+    assert_eq!(ask(same).await.unwrap(), first);
+    for other in [Ask::default(), of_round("web", 1.4, false), of_round("tv", 1.3, false)] {
+        assert_eq!(ask(other).await.unwrap_err().code, ErrorCode::KeyReused);
+    }
+    // Rounds after it have the usual curves, and another process has the same splits.
+    let usual = world.ask().await;
+    world.restart();
+    let next = world.service.ask("c", busy, None, "").await.unwrap();
+    assert_eq!(spends(&next), spends(&first));
+    assert_ne!(spends(&usual), spends(&first));
+    assert!(usual.tasks.iter().all(|task| task.scale.is_none()));
+}
+
 #[tokio::test]
 async fn rounds_that_cannot_be_are_refused_and_take_no_number() {
     let world = World::with("kl-ucb-plus").await;
@@ -528,6 +569,11 @@ async fn rounds_that_cannot_be_are_refused_and_take_no_number() {
             ErrorCode::BadRound,
             "/without/0",
         ),
+        (of_round("radio", 2.0, false), ErrorCode::BadRound, "/scale/radio"),
+        (of_round("web", 0.0, false), ErrorCode::BadRound, "/scale/web"),
+        (of_round("web", 1e7, false), ErrorCode::BadRound, "/scale/web"),
+        (of_round("web", 2.0, true), ErrorCode::BadRound, "/volume"),
+        (of_round("radio", 2.0, true), ErrorCode::BadRound, "/volume/radio"),
     ];
     for (request, code, pointer) in cases {
         let refused = ask(request.clone()).await.unwrap_err();

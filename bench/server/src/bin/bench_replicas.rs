@@ -79,6 +79,7 @@ fn begin_campaign(store: &PostgresStore) -> Result<(), StoreError> {
         spend: numbers.clone(),
         success: numbers.clone(),
         index: numbers,
+        ..Split::default()
     };
     let (rounds, token) = (1..ROUNDS, String::new());
     let ask = Ask {

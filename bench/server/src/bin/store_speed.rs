@@ -29,6 +29,7 @@ fn ask(campaign: &str, rounds: std::ops::Range<u64>) -> Command {
         spend: numbers(),
         success: numbers(),
         index: numbers(),
+        ..Split::default()
     });
     let (campaign, token) = (campaign.to_owned(), "0123456789ab".to_owned());
     Command::Ask(Ask {

@@ -11,8 +11,9 @@ use crate::store::{
 };
 
 /// Format version of the exports that this program writes. It also reads earlier ones: the first
-/// has no uses of tokens, the second no checkpoints, the third at most one completion and no spends.
-pub(super) const FORM: u32 = 4;
+/// has no uses of tokens, the second no checkpoints, the third at most one completion and no spends,
+/// the fourth no scales and volumes of rounds.
+pub(super) const FORM: u32 = 5;
 
 /// Contents of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -271,6 +272,11 @@ pub(super) struct AskLine {
     stats_version: u64,
     budget: Number,
     available: Option<Vec<bool>>,
+    /// Absent if the round has those of the problem.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scale: Option<Vec<Number>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    volume: Option<Vec<Number>>,
     spend: Vec<Number>,
     success: Vec<Number>,
     index: Vec<Number>,
@@ -332,6 +338,8 @@ impl AskLine {
             stats_version: row.stats_version,
             budget: split.budget.into(),
             available: split.available.clone(),
+            scale: split.scale.as_deref().map(numbers),
+            volume: split.volume.as_deref().map(numbers),
             spend: numbers(&split.spend),
             success: numbers(&split.success),
             index: numbers(&split.index),
@@ -340,6 +348,35 @@ impl AskLine {
 
     pub(super) fn count(&self) -> u64 {
         self.count
+    }
+
+    /// None if the round numbers overflow, or there is not one scale and one volume for each task.
+    fn command(self) -> Option<Command> {
+        let rounds = self.rounds()?;
+        let is_complete = |list: &Vec<Number>| list.len() == self.spend.len();
+        if ![&self.scale, &self.volume].into_iter().flatten().all(is_complete) {
+            return None;
+        }
+        let split = Split {
+            budget: self.budget.into(),
+            available: self.available,
+            scale: self.scale.as_deref().map(numbers),
+            volume: self.volume.as_deref().map(numbers),
+            spend: numbers(&self.spend),
+            success: numbers(&self.success),
+            index: numbers(&self.index),
+        };
+        Some(Command::Ask(Ask {
+            campaign: self.campaign,
+            rounds,
+            split: Arc::new(split),
+            stats_version: self.stats_version,
+            at: self.at,
+            expires_at: self.expires_at,
+            token: self.by,
+            key: None,
+            horizon: None,
+        }))
     }
 
     /// None if the round numbers overflow.
@@ -416,36 +453,7 @@ impl Line {
                 at,
                 token: by,
             }),
-            Self::Ask(ask) => {
-                let rounds = ask.rounds()?;
-                let AskLine {
-                    campaign,
-                    at,
-                    expires_at,
-                    by,
-                    stats_version,
-                    budget,
-                    available,
-                    spend,
-                    success,
-                    index,
-                    ..
-                } = ask;
-                let (spend, success, index) = (numbers(&spend), numbers(&success), numbers(&index));
-                let split =
-                    Arc::new(Split { budget: budget.into(), available, spend, success, index });
-                Command::Ask(Ask {
-                    campaign,
-                    rounds,
-                    split,
-                    stats_version,
-                    at,
-                    expires_at,
-                    token: by,
-                    key: None,
-                    horizon: None,
-                })
-            }
+            Self::Ask(ask) => ask.command()?,
             Self::Tell { campaign, round, at, by, late, items } => {
                 let items = items.into_iter().map(ItemLine::item).collect();
                 Command::Tell(Tell { campaign, round, items, is_late: late, at, token: by })
@@ -478,6 +486,8 @@ mod tests {
             spend: floats.into(),
             success: vec![],
             index: vec![7.0],
+            scale: Some(floats.into()),
+            volume: None,
         };
         let row = SplitRow {
             rounds: 3..9,
@@ -494,6 +504,7 @@ mod tests {
         let bits =
             |split: &Split| split.spend.iter().map(|number| number.to_bits()).collect::<Vec<_>>();
         assert_eq!(bits(&ask.split), bits(&split));
+        assert_eq!(format!("{:?}", ask.split.scale), format!("{:?}", split.scale));
         assert_eq!(
             (ask.split.budget.to_bits(), &ask.split.available, &ask.split.index),
             (split.budget.to_bits(), &split.available, &split.index)

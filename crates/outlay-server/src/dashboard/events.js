@@ -1,7 +1,7 @@
 // The latest events, newest first.
 
 import { h, section, write } from "./dom.js";
-import { amount, completions, count, listed, plural, quoted, time } from "./words.js";
+import { amount, completions, conditions, count, listed, plural, quoted, time } from "./words.js";
 
 const SHOWN = 12;
 
@@ -40,7 +40,8 @@ function sentence(event) {
 
 function asked({ rounds, budget, tasks }) {
   const which = rounds.length === 1 ? `Round ${count(rounds[0])}` : `Rounds ${count(rounds[0])} to ${count(rounds.at(-1))}`;
-  return `${which} issued, ${amount(budget)}${rounds.length === 1 ? "" : " each"}${largest(budget, tasks)}.`;
+  const own = conditions(tasks);
+  return `${which} issued, ${amount(budget)}${rounds.length === 1 ? "" : " each"}${largest(budget, tasks)}${own && `, with ${own}`}.`;
 }
 
 /** The largest spend of a round; empty if two tasks share it. */

@@ -3,7 +3,7 @@
 import { badge } from "./campaigns.js";
 import { h, row, section, table, write } from "./dom.js";
 import { refresh } from "./refresh.js";
-import { column, completions, count, plural, time } from "./words.js";
+import { column, completions, conditions, count, plural, time } from "./words.js";
 
 const COLUMNS = [
   { name: "Round" },
@@ -59,13 +59,19 @@ function sentences(all, chosen, { state, late }, kind) {
   return said.join(" ");
 }
 
+/** A remark on a round with scales or volumes of its own; the title lists them. */
+function ownCurves(tasks) {
+  const own = ["scale", "volume"].filter((key) => tasks.some((task) => task[key] !== undefined));
+  return own.length > 0 && h("span", { class: "muted", title: conditions(tasks) }, ` with ${own.map((key) => `${key}s`).join(" and ")}`);
+}
+
 const total = (round, key) => round.tasks.reduce((sum, task) => sum + (task[key] ?? 0), 0);
 
 function line(round, isLate, spend, reward) {
   const told = round.tasks.filter((task) => completions(task) !== undefined);
   return row(COLUMNS, [
     count(round.round),
-    isLate ? [badge(round.status), " ", h("span", { class: "badge late" }, "late")] : badge(round.status),
+    [badge(round.status), ...(isLate ? [" ", h("span", { class: "badge late" }, "late")] : []), ownCurves(round.tasks)],
     h("time", { datetime: round.asked_at }, time(round.asked_at)),
     h("time", { datetime: round.expires_at }, time(round.expires_at)),
     spend(total(round, "spend")),

@@ -70,3 +70,10 @@ export const quoted = (names) => listed(names.map((name) => `“${name}”`));
 
 /** How often a task completed in a round; undefined before it is reported. */
 export const completions = ({ completed, completions: number }) => number ?? (completed === undefined ? undefined : Number(completed));
+
+/** The scales and volumes of a round, those of the problem left out. */
+export function conditions(tasks) {
+  const isOwn = (task, key) => task[key] !== undefined && !(key === "scale" && task.scale === 1);
+  const own = (key) => tasks.filter((task) => isOwn(task, key)).map((task) => `${key} ${amount(task[key])} for “${task.task}”`);
+  return listed([...own("scale"), ...own("volume")]);
+}

@@ -6,7 +6,7 @@ use serde::de::{DeserializeOwned, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Number, Value};
 
-use crate::error::{ApiError, ErrorCode};
+use crate::error::{ApiError, ErrorCode, escaped};
 
 /// Parses an object with known keys only.
 pub(crate) fn read<T: DeserializeOwned>(body: &[u8], depth: usize) -> Result<T, ApiError> {
@@ -160,11 +160,6 @@ fn pointer(path: &serde_path_to_error::Path) -> String {
         }
     }
     pointer
-}
-
-/// A key as RFC 6901 writes it.
-pub(crate) fn escaped(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
 }
 
 /// Any JSON without duplicate keys.

@@ -1,11 +1,13 @@
 //! Requests for rounds.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use outlay::AllocationError;
 use outlay::campaign::{CampaignError, RoundConditions, RoundPlanner};
+use outlay::problem::RoundCurvesError;
+use outlay::{AllocationError, Task};
 
 use super::campaign_cache::CachedCampaign;
 use super::campaign_state::State;
@@ -14,7 +16,7 @@ use super::solvers::WhenAbandoned;
 use super::write_queue::Waiting;
 use super::{CampaignService, busy, check_amount, not_written, only, unexpected, views};
 use crate::api::{self, Rounds};
-use crate::error::{ApiError, ErrorCode};
+use crate::error::{ApiError, ErrorCode, escaped};
 use crate::store::{Ask, CampaignStatus, Command, Key, Millis, Refusal, SplitRow, Store};
 
 /// How long an idempotency key is kept.
@@ -32,11 +34,18 @@ struct AskRequest {
     count: u32,
     budget: f64,
     available: Option<Vec<bool>>,
+    scale: Option<Vec<f64>>,
+    volume: Option<Vec<f64>>,
 }
 
 impl AskRequest {
     fn conditions(&self) -> RoundConditions<'_> {
-        RoundConditions::new(self.budget, self.available.as_deref())
+        RoundConditions {
+            budget: self.budget,
+            available: self.available.as_deref(),
+            scale: self.scale.as_deref(),
+            volume: self.volume.as_deref(),
+        }
     }
 }
 
@@ -127,6 +136,7 @@ impl CampaignService {
         ask.budget = ask.budget.filter(|budget| *budget != cached.spec.problem.budget());
         ask.without.sort_unstable();
         ask.without.dedup();
+        ask.scale.retain(|_, scale| *scale != 1.0);
         let request = serde_json::to_vec(&(&cached.id, ask))
             .map_err(|error| ApiError::new(ErrorCode::BadRequest, error.to_string()))?;
         Ok(Key {
@@ -333,7 +343,7 @@ impl CampaignService {
                 }
             });
         }
-        let split = cached.state().decided(planner, request.budget, request.available);
+        let split = cached.state().decided(planner, &request.conditions());
         Ok(Arc::new(SplitRow {
             rounds,
             split,
@@ -435,7 +445,35 @@ fn request(cached: &CachedCampaign, ask: &api::Ask, most: u32) -> Result<AskRequ
         let detail = "every task is left out: nothing to split the budget over";
         return Err(ApiError::new(ErrorCode::BadRound, detail).at("/without"));
     }
-    Ok(AskRequest { count, budget, available })
+    let tasks = cached.spec.problem.tasks();
+    let scale = by_task(cached, "scale", &ask.scale, || vec![1.0; tasks.len()])?;
+    let scale = scale.filter(|scale| scale.iter().any(|scale| *scale != 1.0));
+    let of_problem = || tasks.iter().map(Task::volume).collect();
+    let volume = by_task(cached, "volume", &ask.volume, of_problem)?;
+    Ok(AskRequest { count, budget, available, scale, volume })
+}
+
+/// A list with one number per task: those of the named tasks, and else those of `others`. None if no
+/// task is named.
+fn by_task(
+    cached: &CachedCampaign,
+    what: &str,
+    named: &BTreeMap<String, f64>,
+    others: impl FnOnce() -> Vec<f64>,
+) -> Result<Option<Vec<f64>>, ApiError> {
+    if named.is_empty() {
+        return Ok(None);
+    }
+    let mut numbers = others();
+    for (name, number) in named {
+        let unknown = || {
+            let pointer = format!("/{what}/{}", escaped(name));
+            cached.spec.unknown_task(ErrorCode::BadRound, name, pointer)
+        };
+        let place = cached.spec.place(name).ok_or_else(unknown)?;
+        numbers[place as usize] = *number;
+    }
+    Ok(Some(numbers))
 }
 
 /// The round was replaced by its counts.
@@ -456,9 +494,23 @@ fn bad_round(error: &CampaignError) -> ApiError {
     if matches!(error, CampaignError::Allocation(AllocationError::BoundBeaten { .. })) {
         return ApiError::new(ErrorCode::Internal, error.to_string());
     }
-    let pointer =
-        if matches!(error, CampaignError::Needed { .. }) { "/without" } else { "/budget" };
+    let pointer = match error {
+        CampaignError::Needed { .. } => "/without".to_owned(),
+        CampaignError::FixedCurves { what, .. } => format!("/{what}"),
+        CampaignError::Curves(error) => curves_pointer(error),
+        _ => "/budget".to_owned(),
+    };
     ApiError::new(ErrorCode::BadRound, error.to_string()).at(pointer)
+}
+
+/// The scale or volume that is invalid.
+pub(crate) fn curves_pointer(error: &RoundCurvesError) -> String {
+    match error {
+        RoundCurvesError::OutOfRange { what, task, .. } => format!("/{what}/{}", escaped(task)),
+        RoundCurvesError::NotWhole { task, .. } => format!("/volume/{}", escaped(task)),
+        RoundCurvesError::Curve { task, .. } => format!("/scale/{}", escaped(task)),
+        _ => "/volume".to_owned(),
+    }
 }
 
 fn key_reused() -> ApiError {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use outlay::Allocation;
-use outlay::campaign::{CampaignError, RoundPlanner};
+use outlay::campaign::{CampaignError, RoundConditions, RoundPlanner};
 
-use super::learning::{counts, observed, replay_round};
+use super::learning::{conditions, counts, observed, replay_round};
 use super::open_rounds::OpenRounds;
 use crate::store::{
     Ask, CampaignRow, Command, Correction, Done, Millis, Outcome, Split, SplitRow, Standing, Tell,
@@ -175,13 +175,12 @@ impl State {
     pub(super) fn decided(
         &self,
         planner: &RoundPlanner,
-        budget: f64,
-        available: Option<Vec<bool>>,
+        of_round: &RoundConditions<'_>,
     ) -> Arc<Split> {
         let (Allocation { spend, success, .. }, index) = (planner.last(), planner.weights());
         let is_same = |split: &Split| {
-            split.budget.to_bits() == budget.to_bits()
-                && split.available == available
+            split.budget.to_bits() == of_round.budget.to_bits()
+                && conditions(split) == *of_round
                 && [
                     (&split.spend[..], &spend[..]),
                     (&split.success, success),
@@ -193,8 +192,10 @@ impl State {
         match &self.last {
             Some(last) if is_same(&last.split) => Arc::clone(&last.split),
             _ => Arc::new(Split {
-                budget,
-                available,
+                budget: of_round.budget,
+                available: of_round.available.map(<[bool]>::to_vec),
+                scale: of_round.scale.map(<[f64]>::to_vec),
+                volume: of_round.volume.map(<[f64]>::to_vec),
                 spend: spend.clone(),
                 success: success.clone(),
                 index: index.to_vec(),

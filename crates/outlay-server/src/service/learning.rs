@@ -7,7 +7,7 @@ use outlay::campaign::{CampaignError, RoundConditions, RoundPlanner};
 use outlay::feedback::{Completions, Outcome as Observed, Reward};
 
 use super::spec::CampaignSpec;
-use crate::store::{Event, EventKind, Outcome, SplitRow, Standing, Store, StoreError};
+use crate::store::{Event, EventKind, Outcome, Split, SplitRow, Standing, Store, StoreError};
 
 /// Events read at once.
 const PAGE: usize = 1000;
@@ -126,13 +126,22 @@ fn replay(
     Ok(version)
 }
 
+/// The conditions of a round.
+pub(super) fn conditions(split: &Split) -> RoundConditions<'_> {
+    RoundConditions {
+        budget: split.budget,
+        available: split.available.as_deref(),
+        scale: split.scale.as_deref(),
+        volume: split.volume.as_deref(),
+    }
+}
+
 /// Replays a round.
 pub(super) fn replay_round(
     planner: &mut RoundPlanner,
     row: &SplitRow,
 ) -> Result<(), CampaignError> {
-    let conditions = RoundConditions::new(row.split.budget, row.split.available.as_deref());
-    planner.replay_round(row.rounds.start, &conditions, &row.split.spend)
+    planner.replay_round(row.rounds.start, &conditions(&row.split), &row.split.spend)
 }
 
 fn each_event(

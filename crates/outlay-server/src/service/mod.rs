@@ -25,6 +25,7 @@ mod tell;
 mod views;
 mod write_queue;
 
+pub(crate) use ask::curves_pointer;
 pub use event_feed::EventFeed;
 pub use metrics::{CampaignMetrics, Histogram, ServiceMetrics};
 pub use pages::CurvePart;

@@ -169,6 +169,7 @@ mod tests {
             spend: numbers(),
             success: numbers(),
             index: numbers(),
+            ..Split::default()
         };
         Arc::new(SplitRow { rounds, split: Arc::new(split), stats_version: 0, at: 0, expires_at })
     }

@@ -1,12 +1,13 @@
 //! Outcomes between the numbers of the API and the integers of the store.
 
+use outlay::Task;
 use outlay::feedback::{Completions, Reward};
 use outlay::ledger::EntryError;
 
 use super::spec::CampaignSpec;
 use crate::api::TaskResult;
 use crate::error::{ApiError, ErrorCode};
-use crate::store::{Delivery, Item, Outcome, SplitRow, TaskCount};
+use crate::store::{Delivery, Item, Outcome, Split, SplitRow, TaskCount};
 
 /// The largest number of completions in one report: that of the largest volume.
 const MAX_COMPLETIONS: u64 = 1_000_000_000;
@@ -34,13 +35,24 @@ pub(super) fn item(
     let completions = completions(spec, result)?;
     let reward = reward(spec, result, completions)?;
     let delivery = delivery(spec, row, place, result)?;
-    let definition = &spec.problem.tasks()[place];
-    let success = result.spend.map_or_else(
-        || row.split.success.get(place).copied().unwrap_or(0.0),
-        |spend| definition.curve().success(spend),
-    );
-    let expected = expected(definition.volume(), success);
+    let expected = expected_completions(&spec.problem.tasks()[place], &row.split, place, result);
     Ok(Item { task, outcome: Outcome { completions, reward, delivery }, expected })
+}
+
+/// The number of completions that the curve of the round predicts, in billionths: at the reported
+/// spend, if there is one.
+fn expected_completions(task: &Task, split: &Split, place: usize, result: &TaskResult) -> u64 {
+    let of_round = |list: &Option<Vec<f64>>| list.as_ref()?.get(place).copied();
+    let volume = of_round(&split.volume).unwrap_or(task.volume());
+    let success = match (result.spend, of_round(&split.scale)) {
+        (None, _) => split.success.get(place).copied().unwrap_or(0.0),
+        (Some(spend), None) => task.curve().success(spend),
+        // The scale was checked when the round was issued.
+        (Some(spend), Some(scale)) => {
+            task.curve().scaled(scale).map_or(0.0, |curve| curve.success(spend))
+        }
+    };
+    expected(volume, success)
 }
 
 /// The number of completions that a curve predicts, in billionths.

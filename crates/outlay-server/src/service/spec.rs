@@ -10,7 +10,7 @@ use outlay::{Problem, Task};
 
 use super::solvers::has_no_search;
 use crate::api::{NewCampaign, SeenCompletions};
-use crate::error::{ApiError, ErrorCode};
+use crate::error::{ApiError, ErrorCode, escaped};
 use crate::limits::{AMOUNTS, Limits};
 use crate::store::Millis;
 
@@ -297,7 +297,7 @@ fn pointer(path: &str) -> String {
     let mut pointer = "/problem".to_owned();
     for part in path.split(['.', '[', ']']).filter(|part| !part.is_empty()) {
         pointer.push('/');
-        pointer.push_str(&part.replace('~', "~0").replace('/', "~1"));
+        pointer.push_str(&escaped(part));
     }
     pointer
 }

@@ -196,29 +196,38 @@ pub(super) fn rounds(spec: &CampaignSpec, row: &SplitRow) -> Rounds {
 fn there<'a>(
     spec: &'a CampaignSpec,
     row: &'a SplitRow,
-) -> impl Iterator<Item = (u32, &'a str, f64)> {
-    let is_there =
-        |task: usize| row.split.available.as_ref().is_none_or(|available| available[task]);
-    let tasks = spec.problem.tasks().iter().zip(&row.split.spend).enumerate();
-    tasks
-        .filter(move |(task, _)| is_there(*task))
-        .map(|(place, (task, &spend))| (place as u32, task.name(), spend))
+) -> impl Iterator<Item = (u32, TaskSpend)> + 'a {
+    let split = &row.split;
+    let is_there = |task: usize| split.available.as_ref().is_none_or(|available| available[task]);
+    let of_round = |list: &Option<Vec<f64>>, task: usize| {
+        list.as_ref().and_then(|list| list.get(task)).copied()
+    };
+    let tasks = spec.problem.tasks().iter().zip(&split.spend).enumerate();
+    tasks.filter(move |(task, _)| is_there(*task)).map(move |(place, (task, &spend))| {
+        let task = TaskSpend {
+            task: task.name().to_owned(),
+            spend,
+            scale: of_round(&split.scale, place),
+            volume: of_round(&split.volume, place),
+        };
+        (place as u32, task)
+    })
 }
 
 fn spends(spec: &CampaignSpec, row: &SplitRow) -> Vec<TaskSpend> {
-    there(spec, row).map(|(_, task, spend)| TaskSpend { task: task.to_owned(), spend }).collect()
+    there(spec, row).map(|(_, task)| task).collect()
 }
 
 /// A round with its outcomes.
 pub(super) fn round(spec: &CampaignSpec, row: &RoundRow, now: Millis) -> RoundState {
     let tasks: Vec<RoundTask> = there(spec, &row.split)
-        .map(|(place, task, spend)| {
+        .map(|(place, TaskSpend { task, spend, scale, volume })| {
             let told = row
                 .told
                 .iter()
                 .find(|(told, _)| *told == place)
                 .map(|(_, outcome)| result(spec, place, *outcome));
-            let empty = RoundTask { task: task.to_owned(), spend, ..RoundTask::default() };
+            let empty = RoundTask { task, spend, scale, volume, ..RoundTask::default() };
             told.map_or(empty.clone(), |told| RoundTask {
                 completed: told.completed,
                 completions: told.completions,

@@ -56,13 +56,17 @@ pub struct CampaignSnapshot {
     pub last_split: Option<SplitRow>,
 }
 
-/// Spends of the tasks in a round.
-#[derive(Debug, Clone, PartialEq)]
+/// Spends of the tasks in a round, and the conditions of the round.
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Split {
     /// The budget.
     pub budget: f64,
     /// The available tasks; absent: all.
     pub available: Option<Vec<bool>>,
+    /// The scales of the curves; absent: all 1.
+    pub scale: Option<Vec<f64>>,
+    /// The volumes; absent: those of the problem.
+    pub volume: Option<Vec<f64>>,
     /// The spends.
     pub spend: Vec<f64>,
     /// Probabilities of success at these spends.
@@ -72,6 +76,14 @@ pub struct Split {
 }
 
 impl Split {
+    /// Number of its numbers.
+    #[must_use]
+    pub fn numbers(&self) -> usize {
+        let Self { scale, volume, spend, success, index, .. } = self;
+        let conditions = [scale, volume].into_iter().flatten().map(Vec::len).sum::<usize>();
+        spend.len() + success.len() + index.len() + conditions
+    }
+
     /// Number of available tasks.
     #[must_use]
     pub fn there(&self) -> usize {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use outlay::Problem;
 use outlay::feedback::Feedback;
 use outlay::learner::LEARNERS;
-use outlay::ledger::{Entry, Ledger, LedgerError, Settings};
+use outlay::ledger::{Entry, IssuedRound, Ledger, LedgerError, RoundRequest, Settings};
 use outlay::problem::NoFiles;
 use outlay_server::limits::Limits;
 use outlay_server::store::{MemoryStore, SqliteOptions, SqliteStore, Store};
@@ -34,6 +34,35 @@ fn create(client: &Client, learner: &str) -> String {
 
 fn ask(client: &Client, place: &str) -> Value {
     client.json("POST", &format!("{place}/rounds"), "{}").json()
+}
+
+type Named = &'static [(&'static str, f64)];
+
+/// Scales and volumes of a round: some have neither.
+fn conditions(round: u64) -> (Named, Named) {
+    let scale: Named =
+        if round.is_multiple_of(3) { &[("search", 1.3), ("social", 0.6)] } else { &[] };
+    let volume: Named = if round.is_multiple_of(4) { &[("mail", 2.5)] } else { &[] };
+    (scale, volume)
+}
+
+/// Asks for a round in both, which is the same one or refused in the same words.
+fn ask_both(client: &Client, place: &str, daily: &mut Ledger, round: u64) -> (Value, IssuedRound) {
+    let (scale, volume) = conditions(round);
+    let named =
+        |named: Named| Value::Object(named.iter().map(|(k, n)| ((*k).into(), json!(n))).collect());
+    let body = json!({ "scale": named(scale), "volume": named(volume) }).to_string();
+    let asked = client.json("POST", &format!("{place}/rounds"), &body);
+    match daily.issue(&RoundRequest { scale, volume, ..RoundRequest::default() }) {
+        Ok(issued) => (asked.json(), issued),
+        Err(error) => {
+            assert_eq!(
+                (asked.status, asked.json()["detail"].as_str()),
+                (422, Some(&*error.to_string()))
+            );
+            (ask(client, place), daily.next(None, &[]).unwrap())
+        }
+    }
 }
 
 fn report(client: &Client, place: &str, round: u64, results: &[Value]) -> Answer {
@@ -73,12 +102,12 @@ fn follows_the_daily_loop(client: &Client, learner: &str) {
     let mut daily = Ledger::new(&problem, settings).unwrap();
     let place = create(client, learner);
     for round in 1..=ROUNDS {
-        let asked = ask(client, &place);
+        let (asked, issued) = ask_both(client, &place, &mut daily, round);
         let bits =
             |spends: &mut dyn Iterator<Item = f64>| spends.map(f64::to_bits).collect::<Vec<_>>();
         let spends = asked["tasks"].as_array().unwrap();
         let mut spends = spends.iter().map(|task| task["spend"].as_f64().unwrap());
-        let split = daily.next(None, &[]).unwrap().allocation.spend;
+        let split = issued.allocation.spend;
         assert_eq!(bits(&mut spends), bits(&mut split.into_iter()), "{learner} round {round}");
         let entry = |task| {
             let (completions, reward, spend) = outcome(round, task);

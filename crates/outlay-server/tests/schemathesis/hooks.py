@@ -95,6 +95,10 @@ def with_sense(body, chance):
         body["task"] = "ab"[chance % 2]
     if isinstance(body.get("without"), list):
         body["without"] = body["without"] and ["a"]
+    if body.get("scale"):
+        body["scale"] = {"a": 1.0 + chance / 100}
+    if body.get("volume") and "problem" not in body:
+        del body["volume"]
     if isinstance(body.get("results"), list):
         body["results"] = [with_sense(result, chance + place) for place, result in enumerate(body["results"][:2])]
     if body.get("reward") is not None:

@@ -145,8 +145,8 @@ fn what_is_no_export_is_refused() {
         assert!(!refused(&lines).is_empty());
     }
     assert_eq!(
-        refused(&["{\"line\":\"export\",\"form\":5}"]),
-        "line 1 cannot be imported: it has format 5, and this version of outlay reads formats up to 4; use a later version"
+        refused(&["{\"line\":\"export\",\"form\":6}"]),
+        "line 1 cannot be imported: it has format 6, and this version of outlay reads formats up to 5; use a later version"
     );
     assert_eq!(
         refused(&[lines[1]]),
@@ -347,7 +347,7 @@ fn what_is_no_backup_is_refused_and_nothing_is_left() {
         ("\"items\": 6", "\"items\": 7", "does not contain the store in its manifest"),
         ("\"outlay_backup\": 1", "\"outlay_backup\": 2", "has format 2"),
         ("\"seq\"", "\"sequence\"", "is not the manifest of a backup"),
-        ("\"form\": 5", "\"form\": 99", "does not contain the store in its manifest"),
+        ("\"form\": 6", "\"form\": 99", "does not contain the store in its manifest"),
     ] {
         std::fs::write(&manifest, whole_manifest.replace(from, to)).unwrap();
         refused(part);

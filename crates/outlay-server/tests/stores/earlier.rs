@@ -1,6 +1,7 @@
 //! Files of earlier programs: `form-1` was written by a service before tokens had a last use,
 //! `form-2` before rounds could be compacted and campaigns deleted, `form-4` before tasks could complete
-//! several times. Each was exported as well.
+//! several times, `form-5` before rounds had scales. Each was exported as
+//! well.
 
 use std::path::Path;
 
@@ -15,7 +16,7 @@ const EXPORT: &str = include_str!("form-1/export.ndjson");
 fn exported(store: &dyn Store) -> String {
     let mut lines = Vec::new();
     export(store, &mut lines).unwrap();
-    String::from_utf8(lines).unwrap().replacen("\"form\":4", "\"form\":1", 1)
+    String::from_utf8(lines).unwrap().replacen("\"form\":5", "\"form\":1", 1)
 }
 
 /// A folder with a file of the first form.
@@ -38,7 +39,7 @@ fn a_file_of_the_first_form_is_read_as_it_is() {
 fn a_file_of_the_first_form_is_brought_to_the_present_one_and_goes_on() {
     let place = first_form();
     let store = SqliteStore::open(place.path(), &any_file_system()).unwrap();
-    assert_eq!((store.mark().unwrap().form, store.verify().unwrap().faults), (5, Vec::new()));
+    assert_eq!((store.mark().unwrap().form, store.verify().unwrap().faults), (6, Vec::new()));
     assert_eq!(exported(&store), EXPORT);
     let id = store.tokens().unwrap()[0].id.clone();
     one(&store, Command::UseToken(TokenUse { id, at: 7 })).unwrap();
@@ -56,7 +57,7 @@ fn a_backup_of_the_first_form_comes_back_in_the_present_one() {
     let data = folder();
     restore(&copy, data.path(), &any_file_system()).unwrap();
     let store = SqliteStore::open(data.path(), &any_file_system()).unwrap();
-    assert_eq!((store.mark().unwrap().form, exported(&store)), (5, EXPORT.to_owned()));
+    assert_eq!((store.mark().unwrap().form, exported(&store)), (6, EXPORT.to_owned()));
 }
 
 #[test]
@@ -71,7 +72,7 @@ const EXPORT_2: &str = include_str!("form-2/export.ndjson");
 fn exported_2(store: &dyn Store) -> String {
     let mut lines = Vec::new();
     export(store, &mut lines).unwrap();
-    String::from_utf8(lines).unwrap().replacen("\"form\":4", "\"form\":2", 1)
+    String::from_utf8(lines).unwrap().replacen("\"form\":5", "\"form\":2", 1)
 }
 
 #[test]
@@ -84,7 +85,7 @@ fn a_file_of_the_second_form_is_read_and_goes_on() {
     assert_eq!((store.mark().unwrap().form, store.verify().unwrap().faults), (2, Vec::new()));
     drop(store);
     let store = SqliteStore::open(place.path(), &any_file_system()).unwrap();
-    assert_eq!((store.mark().unwrap().form, exported_2(&store)), (5, EXPORT_2.to_owned()));
+    assert_eq!((store.mark().unwrap().form, exported_2(&store)), (6, EXPORT_2.to_owned()));
     // A key that was used before the update is still known, and goes with its campaign.
     assert!(store.used_key("", "k1", 0).unwrap().is_some());
     let standing = store.standing("shop").unwrap();
@@ -103,7 +104,7 @@ const EXPORT_4: &str = include_str!("form-4/export.ndjson");
 fn exported_4(store: &dyn Store) -> String {
     let mut lines = Vec::new();
     export(store, &mut lines).unwrap();
-    String::from_utf8(lines).unwrap().replacen("\"form\":4", "\"form\":3", 1)
+    String::from_utf8(lines).unwrap().replacen("\"form\":5", "\"form\":3", 1)
 }
 
 /// Written before tasks could complete several times in a round: it has compacted rounds, and a
@@ -118,7 +119,7 @@ fn a_file_from_before_there_were_counts_is_read_and_goes_on() {
     assert_eq!((store.mark().unwrap().form, store.verify().unwrap().faults), (4, Vec::new()));
     drop(store);
     let store = SqliteStore::open(place.path(), &any_file_system()).unwrap();
-    assert_eq!((store.mark().unwrap().form, exported_4(&store)), (5, EXPORT_4.to_owned()));
+    assert_eq!((store.mark().unwrap().form, exported_4(&store)), (6, EXPORT_4.to_owned()));
     // What was told before is known, and both kinds of outcomes add up.
     let before = store.standing("shop").unwrap();
     assert_eq!(one(&store, tell("shop", 5, &[(0, done(33_333_333))])), counted(&[false], true));
@@ -132,5 +133,38 @@ fn a_file_from_before_there_were_counts_is_read_and_goes_on() {
     assert_eq!(store.verify().unwrap().faults, Vec::<String>::new());
     let import_of = |text: &str| import(&MemoryStore::new(), &mut text.as_bytes()).map(|_| ());
     import_of(EXPORT_4).unwrap();
-    import_of(&exported_4(&store).replacen("\"form\":3", "\"form\":4", 1)).unwrap();
+    import_of(&exported_4(&store).replacen("\"form\":3", "\"form\":5", 1)).unwrap();
+}
+
+const EXPORT_5: &str = include_str!("form-5/export.ndjson");
+
+/// Written before rounds had scales and volumes of their own: they are absent in its rounds.
+#[test]
+fn a_file_from_before_there_were_scales_is_read_and_goes_on() {
+    let place = folder();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stores/form-5/outlay.db");
+    std::fs::copy(file, place.path().join("outlay.db")).unwrap();
+    let exported = |store: &dyn Store| {
+        let mut lines = Vec::new();
+        export(store, &mut lines).unwrap();
+        String::from_utf8(lines).unwrap().replacen("\"form\":5", "\"form\":4", 1)
+    };
+    let store = SqliteStore::open_to_read(place.path()).unwrap();
+    assert_eq!(exported(&store), EXPORT_5);
+    assert_eq!((store.mark().unwrap().form, store.verify().unwrap().faults), (5, Vec::new()));
+    drop(store);
+    let store = SqliteStore::open(place.path(), &any_file_system()).unwrap();
+    assert_eq!((store.mark().unwrap().form, exported(&store)), (6, EXPORT_5.to_owned()));
+    let rounds = store.lease_rounds("shop", 3).unwrap();
+    assert_eq!(rounds, 4..7);
+    one(&store, ask("shop", 6..7, 2)).unwrap();
+    let conditions = |round| {
+        let split = store.split("shop", round).unwrap().unwrap().split;
+        (split.scale.clone(), split.volume.clone())
+    };
+    assert_eq!(conditions(3), (None, None));
+    assert_eq!(conditions(6).0, split(2, 6).scale);
+    assert!(conditions(6).0.is_some());
+    assert_eq!(store.verify().unwrap().faults, Vec::<String>::new());
+    import(&MemoryStore::new(), &mut EXPORT_5.as_bytes()).unwrap();
 }

@@ -590,6 +590,8 @@ impl Play<'_> {
                 assert_eq!(row.told, told.collect::<Vec<_>>());
                 assert_eq!(row.split.expires_at, campaign.rounds[&row.round].0);
                 assert_eq!(store.split(id, row.round).unwrap().as_ref(), Some(&*row.split));
+                let (found, sent) = (&row.split.split, split(TASKS, row.split.rounds.start));
+                assert_eq!((&found.scale, &found.volume), (&sent.scale, &sent.volume));
             }
             let open = campaign
                 .rounds

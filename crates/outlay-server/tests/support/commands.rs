@@ -68,7 +68,8 @@ pub(crate) fn compaction(campaign: &str, expired_before: i64, most_rounds: u64) 
     }
 }
 
-/// A split whose numbers differ from round to round, all tasks being there.
+/// A split whose numbers differ from round to round, all tasks being there. Some have scales or
+/// volumes.
 pub(crate) fn split(tasks: u32, first: u64) -> Split {
     let numbers = |factor: f64| {
         (0..tasks).map(|task| factor * (first as f64 + f64::from(task) / 3.0)).collect()
@@ -76,6 +77,8 @@ pub(crate) fn split(tasks: u32, first: u64) -> Split {
     Split {
         budget: 10.0 + first as f64,
         available: None,
+        scale: first.is_multiple_of(3).then(|| numbers(0.7)),
+        volume: (first % 4 == 1).then(|| numbers(1.0 / 3.0)),
         spend: numbers(0.1),
         success: numbers(1e-7),
         index: numbers(1e9),

@@ -1,21 +1,21 @@
 //! Solves a problem without storing anything.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use axum::Json;
 use axum::extract::State;
-use outlay::{AllocationError, Options, Oracle, Problem as Task};
+use outlay::{AllocationError, Options, Oracle, Problem, Task};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::error::{ApiError, ErrorCode};
+use crate::error::{ApiError, ErrorCode, escaped};
 use crate::http::App;
 use crate::http::error::{ErrorResponse, ProblemDetails};
 use crate::http::extract::{FreeJson, HasFreePart};
-use crate::http::json::escaped;
 use crate::limits::Limits;
-use crate::service::{check_amount, read_problem};
+use crate::service::{check_amount, curves_pointer, read_problem};
 
 /// A problem to be solved once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -31,6 +31,21 @@ pub struct AllocateRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<std::collections::HashMap<String, f64>>)]
     pub values: Option<serde_json::Map<String, serde_json::Value>>,
+    /// Scales of the curves, by task: a task with scale 1.3 needs 1.3 times the spend for the same
+    /// probability of success. The others have scale 1.
+    #[serde(
+        default,
+        deserialize_with = "crate::named_numbers::read",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub scale: BTreeMap<String, f64>,
+    /// Volumes, by task; the others have those of the problem.
+    #[serde(
+        default,
+        deserialize_with = "crate::named_numbers::read",
+        skip_serializing_if = "BTreeMap::is_empty"
+    )]
+    pub volume: BTreeMap<String, f64>,
 }
 
 impl HasFreePart for AllocateRequest {
@@ -98,7 +113,7 @@ fn solve(
     limits: &Limits,
     cancel: Arc<AtomicBool>,
 ) -> Result<AllocateAnswer, ApiError> {
-    let problem = read_problem(&request.problem, limits)?;
+    let problem = in_round(read_problem(&request.problem, limits)?, request)?;
     let values = values(&problem, request.values.as_ref())?;
     let budget = request.budget.unwrap_or(problem.budget());
     check_amount(budget, "/budget")?;
@@ -128,6 +143,33 @@ fn solve(
     })
 }
 
+/// The problem with the scales and volumes of the request.
+fn in_round(problem: Problem, request: &AllocateRequest) -> Result<Problem, ApiError> {
+    if request.scale.is_empty() && request.volume.is_empty() {
+        return Ok(problem);
+    }
+    let tasks = problem.tasks();
+    let list = |what: &str, named: &BTreeMap<String, f64>, mut numbers: Vec<f64>| {
+        for (name, number) in named {
+            let unknown = || {
+                let place = format!("/{what}/{}", escaped(name));
+                let detail = format!("{place}: no task has this name");
+                ApiError::new(ErrorCode::BadProblem, detail).at(place)
+            };
+            let task = tasks.iter().position(|task| task.name() == name).ok_or_else(unknown)?;
+            numbers[task] = *number;
+        }
+        Ok(numbers)
+    };
+    let scale = list("scale", &request.scale, vec![1.0; tasks.len()])?;
+    let volume = list("volume", &request.volume, tasks.iter().map(Task::volume).collect())?;
+    let volume = (!request.volume.is_empty()).then_some(volume.as_slice());
+    problem.in_round(Some(&scale), volume).map_err(|error| {
+        let place = curves_pointer(&error);
+        ApiError::new(ErrorCode::BadProblem, error.to_string()).at(place)
+    })
+}
+
 /// A beaten bound is a bug of the service; all other errors belong to the problem.
 fn code_of(error: &AllocationError) -> ErrorCode {
     match error {
@@ -137,10 +179,10 @@ fn code_of(error: &AllocationError) -> ErrorCode {
 }
 
 fn values(
-    problem: &Task,
+    problem: &Problem,
     given: Option<&serde_json::Map<String, serde_json::Value>>,
 ) -> Result<Vec<f64>, ApiError> {
-    let mut values: Vec<Option<f64>> = problem.tasks().iter().map(outlay::Task::value).collect();
+    let mut values: Vec<Option<f64>> = problem.tasks().iter().map(Task::value).collect();
     for (name, value) in given.into_iter().flatten() {
         let place = format!("/values/{}", escaped(name));
         let wrong = |what: &str| {

@@ -67,15 +67,18 @@ impl<'a> KeyColumns<'a> {
 /// The numbers of all splits are in one array, of which each split takes its part.
 const INSERT_SPLITS: &str = "
     INSERT INTO split (campaign, first_round, end_round, seq, there, stats_version, at, expires_at, budget, token,
-        spend, success, weight, available)
-    SELECT campaign, first_round, end_round, currval('event') * $19 + place, there, stats_version, at, expires_at, budget, token,
-        ($17::float8[])[start + 1 : success_start], ($17::float8[])[success_start + 1 : weight_start],
-        ($17::float8[])[weight_start + 1 : finish],
-        CASE WHEN available_start IS NOT NULL THEN ($18::bool[])[available_start + 1 : available_finish] END
-    FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::int[], $5::int[], $6::bigint[], $7::bigint[], $8::bigint[], $9::float8[],
-        $10::text[], $11::int[], $12::int[], $13::int[], $14::int[], $15::int[], $16::int[])
-        AS new (campaign, first_round, end_round, place, there, stats_version, at, expires_at, budget, token,
-        start, success_start, weight_start, finish, available_start, available_finish)
+        spend, success, weight, available, scale, volume)
+    SELECT campaign, first_round, end_round, currval('event') * $20 + place, there, stats_version, at, expires_at, budget, token,
+        ($18::float8[])[start + 1 : success_start], ($18::float8[])[success_start + 1 : weight_start],
+        ($18::float8[])[weight_start + 1 : weight_finish],
+        CASE WHEN available_start IS NOT NULL THEN ($19::bool[])[available_start + 1 : available_start + tasks] END,
+        CASE WHEN scale_start IS NOT NULL THEN ($18::float8[])[scale_start + 1 : scale_start + tasks] END,
+        CASE WHEN volume_start IS NOT NULL THEN ($18::float8[])[volume_start + 1 : volume_start + tasks] END
+    FROM (SELECT *, success_start - start AS tasks
+        FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::int[], $5::int[], $6::bigint[], $7::bigint[], $8::bigint[], $9::float8[],
+        $10::text[], $11::int[], $12::int[], $13::int[], $14::int[], $15::int[], $16::int[], $17::int[])
+        AS sent (campaign, first_round, end_round, place, there, stats_version, at, expires_at, budget, token,
+        start, success_start, weight_start, weight_finish, available_start, scale_start, volume_start)) AS new
     WHERE coalesce((SELECT s.end_round FROM split s WHERE s.campaign = new.campaign AND s.first_round < new.end_round
         ORDER BY s.first_round DESC LIMIT 1), 0) <= new.first_round
     ORDER BY campaign, first_round
@@ -95,9 +98,12 @@ pub(super) struct SplitColumns<'a> {
     budgets: Vec<f64>,
     tokens: Vec<&'a str>,
     /// Positions in `numbers` where a split, its probabilities of success and its weights begin,
-    /// and where it ends.
+    /// and where the weights end.
     starts: [Vec<i32>; 4],
-    available: [Vec<Option<i32>>; 2],
+    /// The position in `flags` where the available tasks begin, if not all are.
+    available: Vec<Option<i32>>,
+    /// Positions in `numbers` where scales and volumes begin, if there are any.
+    conditions: [Vec<Option<i32>>; 2],
     numbers: Vec<f64>,
     flags: Vec<bool>,
 }
@@ -126,17 +132,22 @@ impl<'a> SplitColumns<'a> {
                 columns.numbers.extend_from_slice(numbers);
                 starts.push(small(columns.numbers.len()));
             }
+            for (numbers, starts) in
+                [&split.scale, &split.volume].into_iter().zip(&mut columns.conditions)
+            {
+                starts.push(numbers.as_ref().map(|_| small(columns.numbers.len())));
+                columns.numbers.extend_from_slice(numbers.as_deref().unwrap_or_default());
+            }
             let flags = split.available.as_deref();
-            columns.available[0].push(flags.map(|_| small(columns.flags.len())));
+            columns.available.push(flags.map(|_| small(columns.flags.len())));
             columns.flags.extend_from_slice(flags.unwrap_or_default());
-            columns.available[1].push(flags.map(|_| small(columns.flags.len())));
         }
         columns
     }
 
     pub(super) async fn insert(&self, session: &Session) -> Result<Vec<Row>, Error> {
         let [starts, success_starts, weight_starts, finishes] = &self.starts;
-        let [available_starts, available_finishes] = &self.available;
+        let [scale_starts, volume_starts] = &self.conditions;
         let values = [
             (&self.campaigns as _, Type::INT4_ARRAY),
             (&self.firsts as _, Type::INT8_ARRAY),
@@ -152,8 +163,9 @@ impl<'a> SplitColumns<'a> {
             (success_starts as _, Type::INT4_ARRAY),
             (weight_starts as _, Type::INT4_ARRAY),
             (finishes as _, Type::INT4_ARRAY),
-            (available_starts as _, Type::INT4_ARRAY),
-            (available_finishes as _, Type::INT4_ARRAY),
+            (&self.available as _, Type::INT4_ARRAY),
+            (scale_starts as _, Type::INT4_ARRAY),
+            (volume_starts as _, Type::INT4_ARRAY),
             (&self.numbers as _, Type::FLOAT8_ARRAY),
             (&self.flags as _, Type::BOOL_ARRAY),
             (&SEQ_STEP as _, Type::INT8),

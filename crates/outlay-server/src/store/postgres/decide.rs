@@ -227,8 +227,7 @@ mod tests {
     }
 
     fn ask(rounds: std::ops::Range<u64>, key: Option<&str>) -> Ask {
-        let split =
-            Split { budget: 1.0, available: None, spend: vec![], success: vec![], index: vec![] };
+        let split = Split { budget: 1.0, ..Split::default() };
         let key = key.map(|key| Key {
             key: key.into(),
             request: [rounds.start as u8; 32],

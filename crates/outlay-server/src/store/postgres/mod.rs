@@ -477,7 +477,7 @@ fn together(batch: &[Command]) -> usize {
     let most = batch.len().min(SEQ_STEP.try_into().unwrap_or(usize::MAX));
     let fits = |command: &&Command| {
         weight += match command {
-            Command::Ask(ask) => 1 + 3 * ask.split.spend.len(),
+            Command::Ask(ask) => 1 + ask.split.numbers(),
             Command::Tell(tell) => 1 + tell.items.len(),
             _ => return false,
         };

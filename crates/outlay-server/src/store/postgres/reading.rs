@@ -104,8 +104,8 @@ pub(super) async fn snapshot(
     }))
 }
 
-const SPLIT: &str = "SELECT first_round, end_round, budget, available, spend, success, weight, stats_version, at, expires_at, seq, token
-    FROM split WHERE campaign = $1";
+const SPLIT: &str = "SELECT first_round, end_round, budget, available, spend, success, weight, stats_version, at, expires_at, seq, token,
+    scale, volume FROM split WHERE campaign = $1";
 
 fn split_row(row: &Row) -> SplitRow {
     let split = Split {
@@ -114,6 +114,8 @@ fn split_row(row: &Row) -> SplitRow {
         spend: row.get(4),
         success: row.get(5),
         index: row.get(6),
+        scale: row.get(12),
+        volume: row.get(13),
     };
     SplitRow {
         rounds: unsigned(row.get(0))..unsigned(row.get(1)),

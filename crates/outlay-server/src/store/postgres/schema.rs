@@ -6,7 +6,7 @@ use super::session::Session;
 use super::trouble::Trouble;
 
 /// Each step migrates the tables to the next version. Released steps are never changed.
-const STEPS: [&str; 6] = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH];
+const STEPS: [&str; 7] = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH];
 
 /// Rows are added and never changed, with four exceptions: the status of a campaign, counters, tokens
 /// and expired keys.
@@ -197,6 +197,9 @@ ALTER TABLE correction ADD COLUMN from_completions bigint, ADD COLUMN from_spent
 ALTER TABLE stat ADD COLUMN spent bigint NOT NULL DEFAULT 0, ADD COLUMN allocated bigint NOT NULL DEFAULT 0;
 ALTER TABLE checkpoint_stat ADD COLUMN spent bigint NOT NULL DEFAULT 0, ADD COLUMN allocated bigint NOT NULL DEFAULT 0;
 "#;
+
+/// The scales and the volumes of a round; null if the round has those of the problem.
+const SEVENTH: &str = "ALTER TABLE split ADD COLUMN scale float8[], ADD COLUMN volume float8[]";
 
 const HAS_TABLES: &str =
     "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = 'outlay_schema')";

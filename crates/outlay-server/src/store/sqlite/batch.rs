@@ -363,7 +363,7 @@ impl<'a> Batch<'a> {
         let there = split.there();
         let seq = self.next_seq();
         let insert = "INSERT INTO ask (campaign, first, past, there, seq, stats_version, at, expires_at, token, budget, available, spend, \
-                      success, idx) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+                      success, idx, scale, volume) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
         self.connection.prepare_cached(insert)?.execute(params![
             known.number,
             first,
@@ -379,6 +379,8 @@ impl<'a> Batch<'a> {
             items::floats(&split.spend),
             items::floats(&split.success),
             items::floats(&split.index),
+            split.scale.as_deref().map(items::floats),
+            split.volume.as_deref().map(items::floats),
         ])?;
         self.tallies.entry(known.number).or_default().rounds += past - first;
         self.use_key(ask, known.number, first, past)?;

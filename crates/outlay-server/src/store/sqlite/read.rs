@@ -20,7 +20,10 @@ type Read<T> = rusqlite::Result<T>;
 
 const CAMPAIGN: &str =
     "SELECT id, tasks, status, version, created_at, changed_at, spec FROM campaign";
-const ASK: &str = "SELECT first, past, stats_version, at, expires_at, budget, available, spend, success, idx, seq, token FROM ask";
+const ASK: &str = "SELECT first, past, stats_version, at, expires_at, budget, available, spend, success, idx, seq, token, \
+    scale, volume FROM ask";
+const EARLIER_ASK: &str = "SELECT first, past, stats_version, at, expires_at, budget, available, spend, success, idx, seq, token, \
+    NULL, NULL FROM ask";
 
 /// An unexpired key of a campaign that has not been deleted since.
 pub(super) const LIVE_KEY: &str = "WHERE token = ?1 AND key = ?2 AND expires_at > ?3 AND CASE \
@@ -129,11 +132,19 @@ pub(super) fn checkpoint(connection: &Connection, campaign: i64) -> Read<Option<
     Ok(Some(checkpoint))
 }
 
-/// Whether the file has columns for spends. Files of earlier versions can be read without
-/// migration.
+/// Whether a table has a column. Files of earlier versions can be read without migration.
+fn has_column(connection: &Connection, table: &str, column: &str) -> Read<bool> {
+    let find = "SELECT count(*) > 0 FROM pragma_table_info(?1) WHERE name = ?2";
+    connection.prepare_cached(find)?.query_row([table, column], |row| row.get(0))
+}
+
 fn has_spends(connection: &Connection) -> Read<bool> {
-    let find = "SELECT count(*) > 0 FROM pragma_table_info('correction') WHERE name = 'to_spent'";
-    connection.prepare_cached(find)?.query_row([], |row| row.get(0))
+    has_column(connection, "correction", "to_spent")
+}
+
+/// Selects splits.
+fn asks(connection: &Connection) -> Read<&'static str> {
+    Ok(if has_column(connection, "ask", "scale")? { ASK } else { EARLIER_ASK })
 }
 
 /// Selects round, task, the outcomes before and after, and the new expected completions.
@@ -196,16 +207,18 @@ pub(super) fn deleted_campaigns(
 
 pub(super) fn split(connection: &Connection, campaign: i64, round: u64) -> Read<Option<SplitRow>> {
     let Ok(round) = i64::try_from(round) else { return Ok(None) };
+    let select = asks(connection)?;
     let mut find = connection.prepare_cached(&format!(
-        "{ASK} WHERE campaign = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1"
+        "{select} WHERE campaign = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1"
     ))?;
     let split = find.query_row([campaign, round], split_row).optional()?;
     Ok(split.filter(|split| split.rounds.contains(&(round as u64))))
 }
 
 pub(super) fn last_split(connection: &Connection, campaign: i64) -> Read<Option<SplitRow>> {
+    let select = asks(connection)?;
     let mut find = connection
-        .prepare_cached(&format!("{ASK} WHERE campaign = ?1 ORDER BY first DESC LIMIT 1"))?;
+        .prepare_cached(&format!("{select} WHERE campaign = ?1 ORDER BY first DESC LIMIT 1"))?;
     find.query_row([campaign], split_row).optional()
 }
 
@@ -221,9 +234,15 @@ fn split_row(row: &Row<'_>) -> Read<SplitRow> {
         items::read_floats(row.get_ref(place)?.as_blob()?)
             .ok_or_else(|| broken("numbers of a split"))
     };
+    let maybe_floats = |place| -> Read<Option<Vec<f64>>> {
+        let is_there = row.get_ref(place)?.as_blob_or_null()?.is_some();
+        is_there.then(|| floats(place)).transpose()
+    };
     let split = Split {
         budget: row.get(5)?,
         available: row.get_ref(6)?.as_blob_or_null()?.map(items::read_mask),
+        scale: maybe_floats(12)?,
+        volume: maybe_floats(13)?,
         spend: floats(7)?,
         success: floats(8)?,
         index: floats(9)?,
@@ -293,8 +312,9 @@ pub(super) fn rounds(
         .prepare_cached(before)?
         .query_row([campaign, from], |row| row.get(0))
         .optional()?;
+    let select = asks(connection)?;
     let mut asks = connection
-        .prepare_cached(&format!("{ASK} WHERE campaign = ?1 AND first >= ?2 ORDER BY first"))?;
+        .prepare_cached(&format!("{select} WHERE campaign = ?1 AND first >= ?2 ORDER BY first"))?;
     let mut rows = asks.query([campaign, start.unwrap_or(from)])?;
     let mut page: Vec<RoundRow> = Vec::new();
     while page.len() < limit {
@@ -393,7 +413,7 @@ pub(super) fn events(
             .map_or(Ok(EventKind::Created), |number| status(number).map(EventKind::StatusSet))?;
         event(row, [0, 1, 2], kind)
     })?;
-    add(ASK, |row| event(row, [10, 3, 11], EventKind::Asked(split_row(row)?)))?;
+    add(asks(connection)?, |row| event(row, [10, 3, 11], EventKind::Asked(split_row(row)?)))?;
     add("SELECT seq, at, token, round, is_late, items FROM told", |row| {
         let items = Items(row.get_ref(5)?.as_blob()?)
             .map(|item| item.map(|item| (item.task, item.outcome, item.expected)));

@@ -16,6 +16,7 @@ const STEPS: &[&str] = &[
     include_str!("schema_3.sql"),
     include_str!("schema_4.sql"),
     include_str!("schema_5.sql"),
+    include_str!("schema_6.sql"),
 ];
 
 /// Pages of the WAL are a few kilobytes each: some sixteen megabytes.

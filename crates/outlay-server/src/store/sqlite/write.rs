@@ -296,6 +296,7 @@ mod tests {
             spend: numbers.clone(),
             success: numbers.clone(),
             index: numbers,
+            ..Split::default()
         };
         let (campaign, token) = ("c".into(), String::new());
         Command::Ask(Ask {

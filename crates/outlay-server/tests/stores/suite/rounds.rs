@@ -103,6 +103,8 @@ pub(super) fn split_keeps_its_bits(place: &Place) {
     let split = Split {
         budget: 1.0 / 3.0,
         available: Some(vec![true, false, true, true]),
+        scale: Some(vec![1.0, 1e-6, 0.1 + 0.2, f64::MIN_POSITIVE / 8.0]),
+        volume: Some(vec![-0.0, 1e9, 1.0 / 3.0, 7.0]),
         spend: numbers.clone(),
         success: vec![1.0, 0.0, f64::EPSILON, 1e-300],
         index: Vec::new(),
@@ -118,6 +120,9 @@ pub(super) fn split_keeps_its_bits(place: &Place) {
     assert_eq!(*row.split, split);
     let bits = |numbers: &[f64]| numbers.iter().map(|number| number.to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(&row.split.spend), bits(&numbers));
+    let conditions =
+        |split: &Split| [&split.scale, &split.volume].map(|list| list.as_deref().map(bits));
+    assert_eq!(conditions(&row.split), conditions(&split));
     assert_eq!(row.split.budget.to_bits(), split.budget.to_bits());
     let listed = store.rounds("c", 0, 10).unwrap();
     assert_eq!(listed.iter().map(|round| round.round).collect::<Vec<_>>(), [1, 2, 3]);
