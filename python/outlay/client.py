@@ -246,6 +246,41 @@ class Client:
         """
         return self._pages("/v1/campaigns", "campaigns", None, page)
 
+    def amend(self, campaign: str, problem: Any, seen: CampaignState | None = None) -> CampaignState:
+        """Replaces the problem of a campaign, and keeps what was learned.
+
+        Tasks are matched by name: those that the new problem lacks are retired, and new ones are added. Repeating the call changes nothing.
+
+        Parameters
+        ----------
+        campaign : str
+            The id of the campaign.
+        problem : Problem or mapping
+            The whole new problem, or its keys as in a problem file.
+        seen : CampaignState, optional
+            Change the campaign only if its status and problem are still those of this state.
+
+        Returns
+        -------
+        CampaignState
+            The campaign. Retired tasks have ``retired``.
+
+        Raises
+        ------
+        ServiceError
+            If the service rejects the request or cannot be reached; `VersionMoved` if the campaign has changed since ``seen``.
+
+        Examples
+        --------
+        >>> _ = client.create("amend", problem)
+        >>> video = {"name": "video", "curve": {"family": "exponential", "scale": 9}}
+        >>> state = client.amend("amend", {**problem, "task": [*problem["task"][1:], video]})
+        >>> [(task["task"], task.get("retired", False)) for task in state["tasks"]]
+        [('search', True), ('social', False), ('video', False)]
+        """
+        headers = {"if-match": "*" if seen is None else seen.etag}
+        return self._state("PUT", f"{self._campaign(campaign)}/problem", {"problem": document(problem)}, headers=headers)
+
     def pause(self, campaign: str, seen: CampaignState | None = None) -> CampaignState:
         """Pauses a campaign: it issues no rounds until it is resumed.
 

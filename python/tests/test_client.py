@@ -137,6 +137,29 @@ def test_rounds_have_the_curves_of_the_day(client):
     assert one["tasks"][0]["spend"] != other["tasks"][0]["spend"]
 
 
+def test_a_campaign_is_amended(client):
+    seen = client.create("changing", PROBLEM)
+    client.ask("changing", count=2)
+    client.tell("changing", 1, {"search": 14.5, "social": False})
+    video = {"name": "video", "curve": {"family": "exponential", "scale": 5}}
+    autumn = {**PROBLEM, "budget": 50, "reward_max": 60, "task": [PROBLEM["task"][0], video]}
+    state = client.amend("changing", autumn, seen=seen)
+    assert (state["version"], state["budget"], state["reward_max"]) == (2, 50, 60)
+    assert [(task["task"], task.get("retired", False), task["told"]) for task in state["tasks"]] == [
+        ("search", False, 1), ("social", True, 1), ("video", False, 0),
+    ]
+    assert client.amend("changing", autumn, seen=seen) == state
+    with pytest.raises(VersionMoved):
+        client.amend("changing", PROBLEM | {"reward_max": 60}, seen=seen)
+    with pytest.raises(BadRequest, match="cannot decrease from 60 to 30"):
+        client.amend("changing", PROBLEM)
+    # An open round of before keeps its tasks.
+    assert client.tell("changing", 2, {"social": 9.0, "search": False})["accepted"] == 2
+    assert [task["task"] for task in client.ask("changing")["tasks"]] == ["search", "video"]
+    amended = [event for event in client.events("changing") if event["kind"] == "amended"]
+    assert [(event["added"], event["retired"]) for event in amended] == [(["video"], ["social"])]
+
+
 def test_a_campaign_from_its_beginning_to_its_end(client):
     state = client.create("shop", PROBLEM, learner="kl-ucb-plus", horizon=100, seed=7)
     assert (state["id"], state["status"], state["version"]) == ("shop", "open", 1)

@@ -76,6 +76,49 @@ pub struct CampaignChange {
     pub status: CampaignStatus,
 }
 
+/// Another problem for a campaign.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewProblem {
+    /// The keys of a problem file. Tasks are matched by name: those that it lacks are retired, and
+    /// new ones are added.
+    #[schema(value_type = crate::problem_file::ProblemFile)]
+    pub problem: serde_json::Value,
+}
+
+/// The difference between a problem and the one that replaced it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
+pub struct ProblemChanges {
+    /// Names of new tasks.
+    pub added: Vec<String>,
+    /// Names of tasks that are now retired.
+    pub retired: Vec<String>,
+    /// Names of tasks that were retired and are not any more.
+    pub returned: Vec<String>,
+    /// Changed fields, those of the problem first.
+    pub changed: Vec<ChangedField>,
+}
+
+/// A field that an amendment changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ChangedField {
+    /// The task; absent: a field of the problem.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// The key in problem files.
+    pub field: String,
+    /// Its value before; null if it was unset.
+    #[schema(value_type = Value)]
+    pub old: serde_json::Value,
+    /// Its value now; null if it is unset.
+    #[schema(value_type = Value)]
+    pub new: serde_json::Value,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// The state of a campaign.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CampaignState {
@@ -83,8 +126,11 @@ pub struct CampaignState {
     pub id: String,
     /// The status.
     pub status: CampaignStatus,
-    /// Number of changes of the status; `If-Match` contains it.
+    /// Number of changes of the status and of the problem; `If-Match` contains it.
     pub version: u64,
+    /// Number of amendments of the problem; absent if there were none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub amendments: u64,
     /// The learner.
     pub learner: String,
     /// Largest number of rounds, if limited.
@@ -145,6 +191,9 @@ pub struct GuardsState {
 pub struct TaskState {
     /// Its name.
     pub task: String,
+    /// Whether an amendment has retired it: it gets nothing, and its outcomes still count.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub retired: bool,
     /// Number of reported outcomes.
     pub told: u64,
     /// Number of completions among them.
@@ -192,7 +241,7 @@ pub struct CampaignSummary {
     pub id: String,
     /// The status.
     pub status: CampaignStatus,
-    /// Number of changes of the status.
+    /// Number of changes of the status and of the problem.
     pub version: u64,
     /// The learner.
     pub learner: String,
@@ -480,6 +529,8 @@ pub enum Happening {
         /// The new status.
         status: CampaignStatus,
     },
+    /// The problem was replaced.
+    Amended(ProblemChanges),
     /// Rounds were issued.
     Asked {
         /// Their numbers.

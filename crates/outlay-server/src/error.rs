@@ -217,7 +217,7 @@ impl ErrorCode {
                 409,
                 "The id belongs to a different campaign",
                 "A campaign with this id was created by a different request. It is unchanged.",
-                "Choose another id, or send the request that created the campaign.",
+                "Choose another id, or send the request that created the campaign. PUT …/problem changes the problem of a campaign.",
             ),
             Self::NeedsIfMatch => info(
                 "needs-if-match",
@@ -230,7 +230,7 @@ impl ErrorCode {
                 "version-moved",
                 412,
                 "The campaign has changed",
-                "The status of the campaign changed after the version that the request names. Nothing was changed.",
+                "The status or the problem of the campaign changed after the version that the request names. Nothing was changed.",
                 "Read the campaign again, and repeat the change with the new ETag if it is still wanted.",
             ),
             Self::CampaignPaused => info(

@@ -444,7 +444,7 @@ fn replicas_that_start_together_make_the_tables_once() {
             scope.spawn(|| database.store().health().unwrap());
         }
     });
-    assert_eq!(database.sql("SELECT version FROM outlay_schema"), ["7"]);
+    assert_eq!(database.sql("SELECT version FROM outlay_schema"), ["8"]);
 }
 
 #[test]
@@ -459,7 +459,7 @@ fn tables_of_the_first_form_are_brought_to_the_present_one() {
     database.sql("INSERT INTO token VALUES ('a', decode(repeat('07', 32), 'hex'), '{read}', NULL, 10, NULL, 20)");
     let tokens = database.store().tokens().unwrap();
     assert_eq!((tokens.len(), tokens[0].revoked_at, tokens[0].last_used_at), (1, Some(20), None));
-    assert_eq!(database.sql("SELECT version FROM outlay_schema"), ["7"]);
+    assert_eq!(database.sql("SELECT version FROM outlay_schema"), ["8"]);
 }
 
 #[test]

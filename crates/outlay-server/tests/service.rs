@@ -11,7 +11,8 @@ use outlay::learner::{LEARNERS, LearnerSpec};
 use outlay::problem::NoFiles;
 use outlay::random::{Draws, Purpose};
 use outlay_server::api::{
-    Ask, CampaignChange, Correction, Feedback, NewCampaign, RoundStatus, Rounds, TaskResult, Told,
+    Ask, CampaignChange, Correction, Feedback, NewCampaign, NewProblem, RoundStatus, Rounds,
+    TaskResult, Told,
 };
 use outlay_server::clock::SetClock;
 use outlay_server::error::{ApiError, ErrorCode};
@@ -812,8 +813,16 @@ async fn campaigns_with_earlier_names_of_learners_continue() {
     renamed_learners_continue(Arc::new(SqliteStore::open(place.path(), &options).unwrap())).await;
 }
 
-/// Old rounds are compacted between two asks, with a restart: every learner that is compacted at
-/// all decides the same as without, and those that need every round keep them.
+/// The problem with another task in place of `web`.
+fn without_web() -> serde_json::Value {
+    let mut problem = problem();
+    let tasks = problem["task"].as_array_mut().unwrap();
+    tasks[1] = json!({ "name": "radio", "current": 5, "curve": { "family": "power", "exponent": 0.6, "scale": 70.0 } });
+    problem
+}
+
+/// Old rounds are compacted between two asks, with a restart and with amendments: every learner that is
+/// compacted at all decides the same as without, and those that need every round keep them.
 #[tokio::test]
 async fn compaction_changes_no_decision() {
     for entry in LEARNERS.iter() {
@@ -825,11 +834,20 @@ async fn compaction_changes_no_decision() {
                 continue;
             }
             compacted.service.create("c", new, "").await.unwrap();
-            let is_count_based =
-                entry.name.parse::<outlay::learner::LearnerSpec>().unwrap().is_count_based();
+            let learner = entry.name.parse::<LearnerSpec>().unwrap();
+            let is_count_based = learner.is_count_based();
             for turn in 0..30_u64 {
                 for world in [&plain, &compacted] {
                     world.clock.set(NOW + 100_000 * turn as i64);
+                    let problem = match turn {
+                        12 => without_web(),
+                        20 => problem(),
+                        _ => continue,
+                    };
+                    if learner.amendment_obstacle().is_none() {
+                        let new = NewProblem { problem };
+                        world.service.amend("c", new, None, "").await.unwrap();
+                    }
                 }
                 let without = if turn % 4 == 1 { vec!["web".to_owned()] } else { Vec::new() };
                 let ask = Ask { without, ..Ask::default() };

@@ -86,6 +86,7 @@ fn begin_campaign(store: &PostgresStore) -> Result<(), StoreError> {
         campaign: "hot".into(),
         rounds,
         split: split.into(),
+        amendments: 0,
         stats_version: 0,
         at: 0,
         expires_at: 0,

@@ -36,6 +36,7 @@ fn ask(campaign: &str, rounds: std::ops::Range<u64>) -> Command {
         campaign,
         rounds,
         split,
+        amendments: 0,
         stats_version: 0,
         at: 0,
         expires_at: 1 << 40,

@@ -49,7 +49,7 @@ pub(crate) use amend::AmendArgs;
 pub(crate) use backup::BackupArgs;
 pub(crate) use bound::BoundArgs;
 #[cfg(feature = "serve")]
-pub(crate) use campaign::{CampaignArgs, CampaignCommand, CampaignDeleteArgs};
+pub(crate) use campaign::{CampaignAmendArgs, CampaignArgs, CampaignCommand, CampaignDeleteArgs};
 pub(crate) use cancel::CancelArgs;
 pub(crate) use check::CheckArgs;
 #[cfg(feature = "serve")]
@@ -194,7 +194,7 @@ pub(crate) enum Command {
     /// running is also rewritten without free pages.
     #[cfg(feature = "serve")]
     Gc(GcArgs),
-    /// Delete a campaign of a service
+    /// Amend or delete a campaign of a service
     #[cfg(feature = "serve")]
     Campaign(CampaignArgs),
     /// A command of the service, in a program without it

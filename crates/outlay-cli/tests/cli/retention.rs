@@ -1,4 +1,4 @@
-//! `outlay gc` and `outlay campaign delete` on a folder.
+//! `outlay gc` and `outlay campaign` on a folder.
 
 use std::path::{Path, PathBuf};
 
@@ -62,4 +62,38 @@ fn a_campaign_of_a_folder_is_deleted() {
     assert_eq!(nowhere.0, Some(2));
     assert!(nowhere.2.contains("has no store"), "{}", nowhere.2);
     assert!(!Path::new("no-such-folder").exists());
+}
+
+#[test]
+fn a_campaign_of_a_folder_is_amended() {
+    let problem = |budget: u64, reward_max: u64, tasks: &[&str]| {
+        let curve = serde_json::json!({ "family": "exponential", "scale": 3 });
+        let task = |name: &&str| serde_json::json!({ "name": name, "curve": curve });
+        let tasks: Vec<_> = tasks.iter().map(task).collect();
+        serde_json::json!({ "budget": budget, "reward_max": reward_max, "task": tasks })
+    };
+    let spec = serde_json::json!({ "problem": problem(10, 5, &["search", "social"]) }).to_string();
+    let campaign = serde_json::json!({ "line": "campaign", "id": "spring", "tasks": 2, "at": 0, "by": "", "spec": spec });
+    let end =
+        r#"{"line":"end","lines":2,"tokens":0,"campaigns":1,"rounds":0,"items":0,"corrections":0}"#;
+    let lines = format!("{{\"line\":\"export\",\"form\":5}}\n{campaign}\n{end}\n");
+    let data = imported("amend").with_file_name("amended");
+    let data = data.to_str().unwrap();
+    let import = run(&["import", "-", "--any-file-system", "--data", data], &lines);
+    assert_eq!(import.status.code(), Some(0), "{}", text(&import.stderr));
+    let amend = |id: &str, problem: &serde_json::Value| {
+        let words = ["campaign", "amend", id, "-", "--data", data];
+        let output = run(&words, &problem.to_string());
+        (output.status.code(), text(&output.stderr).to_owned())
+    };
+    let autumn = problem(77, 5, &["social", "radio", "video"]);
+    let amended = "campaign spring has version 2: 3 tasks with 77 per round\n";
+    for _ in 0..2 {
+        assert_eq!(amend("spring", &autumn), (Some(0), amended.to_owned()));
+    }
+    let (code, err) = amend("nobody", &autumn);
+    assert!(code == Some(2) && err.contains("there is no campaign nobody"), "{err}");
+    let (code, err) = amend("spring", &problem(77, 4, &["social"]));
+    assert!(code == Some(2) && err.contains("reward_max: cannot decrease from 5 to 4"), "{err}");
+    assert_eq!(outlay(&["verify", "--data", data]).0, Some(0));
 }

@@ -30,6 +30,7 @@ pub fn faults(address: &str, campaign: &str, promises: &Promises) -> Vec<Fault> 
     asked(&rounds, promises, &mut faults);
     told(&rounds, promises, &mut faults);
     counted(&mut connection, campaign, &rounds, &mut faults);
+    amended(&mut connection, campaign, promises, &mut faults);
     for (key, answer) in &promises.keys {
         let count = answer["rounds"].as_array().map_or(0, Vec::len);
         let path = format!("/v1/campaigns/{campaign}/rounds");
@@ -41,6 +42,37 @@ pub fn faults(address: &str, campaign: &str, promises: &Promises) -> Vec<Fault> 
         }
     }
     faults
+}
+
+/// Amendments that were acknowledged are there, and each of them is an event.
+fn amended(
+    connection: &mut Connection,
+    campaign: &str,
+    promises: &Promises,
+    faults: &mut Vec<Fault>,
+) {
+    let path = format!("/v1/campaigns/{campaign}");
+    let state = connection.send("GET", &path, None, None).expect("an answer").body;
+    let amendments = state["amendments"].as_u64().unwrap_or(0);
+    if amendments < promises.amended {
+        let fault = format!("{} amendments are acknowledged, {amendments} there", promises.amended);
+        faults.push((Kind::Lost, fault));
+    }
+    let (mut events, mut after) = (0, 0);
+    loop {
+        let path = format!("{path}/events?after={after}&limit=1000");
+        let page = connection.send("GET", &path, None, None).expect("an answer").body;
+        let page_events = page["events"].as_array().expect("events");
+        events += page_events.iter().filter(|event| event["kind"] == "amended").count() as u64;
+        let Some(next) = page["next"].as_u64() else { break };
+        after = next;
+    }
+    // Only the amendments change the version: nobody sets the status.
+    if (events, state["version"].as_u64()) != (amendments, Some(amendments + 1)) {
+        let fault =
+            format!("{amendments} amendments, {events} events, version {}", state["version"]);
+        faults.push((Kind::Double, fault));
+    }
 }
 
 /// Every round in the store.

@@ -26,6 +26,8 @@ pub struct Promises {
     pub sent: HashSet<(u64, usize)>,
     /// Outcomes that were acknowledged.
     pub kept: HashSet<(u64, usize)>,
+    /// The largest number of amendments that was acknowledged.
+    pub amended: u64,
 }
 
 /// When a client takes something for promised.
@@ -38,13 +40,20 @@ pub enum Trust {
 }
 
 pub fn problem() -> Value {
-    let task = |(place, name): (usize, &&str)| {
-        let scale = 100.0 + 50.0 * place as f64;
+    amended_problem(0)
+}
+
+/// The problem after an amendment: other curves, and up to two more tasks, which are never told.
+fn amended_problem(step: u64) -> Value {
+    let more = ["more", "yet more"].into_iter().take((step % 3) as usize);
+    let tasks = TASKS.into_iter().chain(more).enumerate();
+    let task = |(place, name): (usize, &str)| {
+        let scale = 100.0 + 50.0 * place as f64 + (step % 7) as f64;
         let volume = if place == COUNTED { 30.0 } else { 1.0 };
         let curve = json!({ "family": "power", "exponent": 0.5, "scale": scale });
         json!({ "name": name, "volume": volume, "curve": curve })
     };
-    json!({ "budget": BUDGET, "task": TASKS.iter().enumerate().map(task).collect::<Vec<_>>() })
+    json!({ "budget": BUDGET, "task": tasks.map(task).collect::<Vec<_>>() })
 }
 
 /// What came back of a task in a round: always the same, whoever tells it.
@@ -130,7 +139,25 @@ impl Client<'_> {
             if self.is_over.load(Ordering::Relaxed) {
                 break;
             }
-            self.step(line, &draws.round(step), step)?;
+            let draws = draws.round(step);
+            // One of the clients changes the problem now and then.
+            if self.number.is_multiple_of(super::CLIENTS) && draws.uniform(40) < 0.2 {
+                self.amend(line, step)?;
+            }
+            self.step(line, &draws, step)?;
+        }
+        Ok(())
+    }
+
+    fn amend(&self, line: &mut impl Line, step: u64) -> std::io::Result<()> {
+        let path = format!("/v1/campaigns/{}/problem", self.campaign);
+        let body = json!({ "problem": amended_problem(step) });
+        let answer = line.send("PUT", &path, None, Some(&body))?;
+        assert!(matches!(answer.status, 200 | 503), "{answer:?}");
+        if answer.status == 200 {
+            let amendments = answer.body["amendments"].as_u64().unwrap_or(0);
+            let mut promises = self.promises.lock().expect("nobody panicked");
+            promises.amended = promises.amended.max(amendments);
         }
         Ok(())
     }

@@ -19,6 +19,8 @@ pub struct Found {
     pub first: Vec<String>,
     pub outcomes: usize,
     pub asks: usize,
+    /// Amendments that were acknowledged.
+    pub amendments: u64,
     lost: usize,
     double: usize,
     invented: usize,
@@ -35,6 +37,7 @@ impl Found {
             first: Vec::new(),
             outcomes: 0,
             asks: 0,
+            amendments: 0,
             lost: 0,
             double: 0,
             invented: 0,
@@ -50,6 +53,7 @@ impl Found {
         self.invented += number(Kind::Invented);
         self.outcomes += promises.kept.len();
         self.asks += promises.asked.len();
+        self.amendments += promises.amended;
         self.faulty_cycles += u64::from(!faults.is_empty());
         if self.first.is_empty() {
             self.first = faults

@@ -35,8 +35,10 @@ impl Connection {
     ) -> Result<Answer> {
         let body = body.map(Value::to_string).unwrap_or_default();
         let key = key.map(|key| format!("idempotency-key: {key}\r\n")).unwrap_or_default();
+        // An amendment needs a version: any.
+        let version = if path.ends_with("/problem") { "if-match: *\r\n" } else { "" };
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nhost: localhost\r\n{key}content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\n{key}{version}content-type: application/json\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
         self.stream.write_all(format!("{head}{body}").as_bytes())?;

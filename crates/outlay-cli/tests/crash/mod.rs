@@ -184,6 +184,7 @@ fn all_synced(from: &Path, to: &Path) {
 fn nothing_is_lost_when_it_is_killed() {
     let found = kill_loop("killed", cycles(20));
     found.tell("");
+    assert!(found.amendments > 0, "the problem was never changed: {found:?}");
     found.must_be_nothing();
 }
 
@@ -191,6 +192,7 @@ fn nothing_is_lost_when_it_is_killed() {
 fn nothing_is_lost_when_the_power_fails() {
     let found = power_loop("power", cycles(20), false, Trust::Answers);
     found.tell("");
+    assert!(found.amendments > 0, "the problem was never changed: {found:?}");
     found.must_be_nothing();
 }
 

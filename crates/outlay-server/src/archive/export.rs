@@ -85,6 +85,13 @@ impl Writing<'_> {
                 row.id
             )));
         }
+        let present = store.campaign(&row.id)?;
+        if present.is_none_or(|present| present.amendments != row.amendments) {
+            return Err(ArchiveError(format!(
+                "campaign {}: it was amended or deleted during the export; run it again",
+                row.id
+            )));
+        }
         let (rounds, items) =
             (self.contents.rounds - before.rounds, self.contents.items - before.items);
         if rounds < standing.rounds || items < told {
@@ -106,6 +113,10 @@ impl Writing<'_> {
                 Line::Campaign { id: campaign, tasks: row.tasks, at, by, spec: row.spec.clone() }
             }
             EventKind::StatusSet(status) => Line::Status { campaign, at, by, status },
+            EventKind::Amended { problem, tasks, changes } => {
+                self.contents.amendments += 1;
+                Line::Amendment { campaign, at, by, tasks, problem, changes }
+            }
             EventKind::Asked(split) => {
                 let line = AskLine::new(&campaign, &by, &split);
                 self.contents.rounds += line.count();

@@ -155,9 +155,16 @@ impl Reading<'_> {
                 }
                 checkpoint.count(found);
             }
+            Line::Amendment { campaign, tasks, .. } if *campaign == self.campaign => {
+                found.amendments += 1;
+                if self.tasks.get(campaign).is_some_and(|known| tasks > known) {
+                    return Err(wrong(place, "it has a task that the campaign does not have"));
+                }
+            }
             Line::Ask(ask) => found.rounds += ask.count(),
             Line::Tell { items, .. } => found.items += items.len() as u64,
             Line::Correction(_) => found.corrections += 1,
+            Line::Amendment { .. } => return Err(wrong(place, "it belongs to another campaign")),
             Line::Status { campaign, .. } if *campaign != self.campaign => {
                 return Err(wrong(place, "it belongs to another campaign"));
             }
@@ -168,11 +175,11 @@ impl Reading<'_> {
         {
             return Err(wrong(place, "it names a task that the campaign does not have"));
         }
-        let is_status = matches!(line, Line::Status { .. });
+        let is_change = matches!(line, Line::Status { .. } | Line::Amendment { .. });
         let command = line
             .command(self.version)
             .ok_or_else(|| wrong(place, "a number or a digest is invalid"))?;
-        self.version += u64::from(is_status);
+        self.version += u64::from(is_change);
         self.waiting.push(command);
         self.places.push(place);
         if self.waiting.len() >= BATCH { self.send() } else { Ok(()) }
@@ -204,7 +211,8 @@ fn reason(refusal: &Refusal) -> &'static str {
         Refusal::Closed => "the campaign is closed",
         Refusal::NotClosed => "the campaign is not closed",
         Refusal::Compacted => "its round was compacted",
-        Refusal::OtherVersion { .. } => "the status does not follow the one before",
+        Refusal::OtherVersion { .. } => "the change does not follow the one before",
+        Refusal::Amended => "its rounds do not belong to the present problem of the campaign",
         Refusal::BeyondHorizon { .. } => "its rounds are beyond the horizon",
         Refusal::KeyUsed { .. } | Refusal::RoundsTaken => "its rounds were issued before",
         Refusal::Conflict { .. } => "a different outcome was reported before",

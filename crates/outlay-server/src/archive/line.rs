@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::store::{
     Ask, CampaignStatus, Checkpoint, Command, Correction, Delivery, Item, Millis, NewCampaign,
-    Outcome, RestoredCheckpoint, Split, SplitRow, StatusChange, TaskCount, Tell, TokenRow,
+    Outcome, ProblemChange, RestoredCheckpoint, Split, SplitRow, StatusChange, TaskCount, Tell,
+    TokenRow,
 };
 
 /// Format version of the exports that this program writes. It also reads earlier ones: the first
 /// has no uses of tokens, the second no checkpoints, the third at most one completion and no spends,
-/// the fourth no scales and volumes of rounds.
+/// the fourth no scales and volumes of rounds and no amendments.
 pub(super) const FORM: u32 = 5;
 
 /// Contents of an export.
@@ -31,6 +32,13 @@ pub struct Contents {
     pub items: u64,
     /// Corrections.
     pub corrections: u64,
+    /// Amendments.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub amendments: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// One line.
@@ -42,7 +50,7 @@ pub(super) enum Line {
         form: u32,
     },
     Token(TokenLine),
-    /// A campaign; its events follow in order.
+    /// A campaign; its events follow in order. `tasks` includes those of its amendments.
     Campaign {
         id: String,
         tasks: u32,
@@ -56,6 +64,15 @@ pub(super) enum Line {
         at: Millis,
         by: String,
         status: CampaignStatus,
+    },
+    /// Another problem. Later rounds belong to it.
+    Amendment {
+        campaign: String,
+        at: Millis,
+        by: String,
+        tasks: u32,
+        problem: String,
+        changes: String,
     },
     Ask(AskLine),
     Tell {
@@ -269,6 +286,9 @@ pub(super) struct AskLine {
     at: Millis,
     expires_at: Millis,
     by: String,
+    /// Number of amendments before it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    amendments: u64,
     stats_version: u64,
     budget: Number,
     available: Option<Vec<bool>>,
@@ -335,6 +355,7 @@ impl AskLine {
             at: row.at,
             expires_at: row.expires_at,
             by: by.to_owned(),
+            amendments: row.amendments,
             stats_version: row.stats_version,
             budget: split.budget.into(),
             available: split.available.clone(),
@@ -370,6 +391,7 @@ impl AskLine {
             campaign: self.campaign,
             rounds,
             split: Arc::new(split),
+            amendments: self.amendments,
             stats_version: self.stats_version,
             at: self.at,
             expires_at: self.expires_at,
@@ -453,6 +475,18 @@ impl Line {
                 at,
                 token: by,
             }),
+            Self::Amendment { campaign, at, by, tasks, problem, changes } => {
+                Command::Amend(ProblemChange {
+                    campaign,
+                    problem,
+                    tasks,
+                    changes,
+                    only_if: version,
+                    may_be_closed: true,
+                    at,
+                    token: by,
+                })
+            }
             Self::Ask(ask) => ask.command()?,
             Self::Tell { campaign, round, at, by, late, items } => {
                 let items = items.into_iter().map(ItemLine::item).collect();
@@ -492,6 +526,7 @@ mod tests {
         let row = SplitRow {
             rounds: 3..9,
             split: Arc::new(split.clone()),
+            amendments: 3,
             stats_version: u64::MAX,
             at: -1,
             expires_at: i64::MAX,
@@ -510,8 +545,8 @@ mod tests {
             (split.budget.to_bits(), &split.available, &split.index)
         );
         assert_eq!(
-            (ask.rounds, ask.stats_version, ask.at, ask.expires_at),
-            (3..9, u64::MAX, -1, i64::MAX)
+            (ask.rounds, ask.amendments, ask.stats_version, ask.at, ask.expires_at),
+            (3..9, 3, u64::MAX, -1, i64::MAX)
         );
     }
 }

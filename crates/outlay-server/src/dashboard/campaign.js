@@ -37,28 +37,36 @@ export function showCampaign(main, id) {
   let views = null;
   let shownStatus = null;
   let began = null;
+  let amendments;
   let said = "";
 
   async function step(signal) {
     if (!(await campaign.update(signal))) return;
     if (views !== null && began !== campaign.state.created_at) beginAgain();
+    if (views !== null && amendments !== campaign.state.amendments) leave();
     views ??= begin();
     draw();
   }
 
   /** Another store responds at this address, so the campaign may have other tasks and curves. */
   function beginAgain() {
+    leave();
+    const text = `This is another campaign of the same name, created ${time(campaign.state.created_at)}: the service uses another store now.`;
+    outcome.replaceChildren(h("div", { class: "notice" }, text));
+  }
+
+  /** Removes the views; others are begun. After an amendment, too, the tasks and curves differ. */
+  function leave() {
     for (const view of views) {
       view.leave?.();
       view.element.remove();
     }
     views = null;
-    const text = `This is another campaign of the same name, created ${time(campaign.state.created_at)}: the service uses another store now.`;
-    outcome.replaceChildren(h("div", { class: "notice" }, text));
   }
 
   function begin() {
     began = campaign.state.created_at;
+    ({ amendments } = campaign.state);
     const colours = palette(campaign.state.tasks);
     const again = () => {
       campaign.forget();

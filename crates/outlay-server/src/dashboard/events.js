@@ -30,12 +30,28 @@ function sentence(event) {
   switch (event.kind) {
     case "created": return "The campaign was created.";
     case "status": return `The status was set to ${event.status}.`;
+    case "amended": return amended(event);
     case "asked": return asked(event);
     case "told": return told(event);
     case "corrected":
       return `Corrected: “${event.from.task}” in round ${count(event.round)}, from ${outcome(event.from)} to ${outcome(event.to)}: ${event.why}`;
     default: return event.kind;
   }
+}
+
+function amended({ added, retired, returned, changed }) {
+  const parts = [];
+  if (added.length > 0) parts.push(`${quoted(added)} added`);
+  if (retired.length > 0) parts.push(`${quoted(retired)} retired`);
+  if (returned.length > 0) parts.push(`${quoted(returned)} back`);
+  const fields = changed.filter((change) => !(change.task === undefined && change.old === null && change.new === null));
+  const told = (value) => (typeof value === "number" ? amount(value) : value === null ? "none" : null);
+  const change = ({ task, field, old, new: now }) => {
+    const name = task === undefined ? field : `${field} of “${task}”`;
+    return told(old) === null || told(now) === null ? name : `${name} from ${told(old)} to ${told(now)}`;
+  };
+  if (fields.length > 0) parts.push(`changed: ${listed(fields.map(change))}`);
+  return `The campaign was amended: ${parts.join("; ")}.`;
 }
 
 function asked({ rounds, budget, tasks }) {

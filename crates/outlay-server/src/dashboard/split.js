@@ -55,7 +55,7 @@ export function splitView(colours) {
     const largest = Math.max(...state.tasks.map((task) => Math.min(task.spend / state.budget, 1)), 1e-12);
     const top = Math.max(...state.tasks.flatMap((task) => [task.mean ?? 0, Math.min(task.index ?? 0, state.reward_max)]), 1e-12);
     refresh(list.body, shown.map((task) => row(COLUMNS, [
-      named(task.task, colours),
+      [...named(task.task, colours), task.retired === true && h("span", { class: "muted" }, " (retired)")],
       bar(task.spend / state.budget / largest, colours.of(task.task)),
       percent(task.spend / state.budget),
       spend(task.spend),

@@ -51,6 +51,7 @@ fn campaign_routes() -> Routes {
     OpenApiRouter::new()
         .routes(routes!(campaigns::list))
         .routes(routes!(campaigns::get, campaigns::put, campaigns::patch, campaigns::delete))
+        .routes(routes!(campaigns::amend))
         .routes(routes!(campaigns::curves))
         .routes(routes!(campaigns::events))
         .routes(routes!(event_stream::get))

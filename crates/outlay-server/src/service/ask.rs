@@ -5,32 +5,33 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use outlay::campaign::{CampaignError, RoundConditions, RoundPlanner};
+use outlay::campaign::{CampaignError, RoundConditions};
 use outlay::problem::RoundCurvesError;
 use outlay::{AllocationError, Task};
 
-use super::campaign_cache::CachedCampaign;
+use super::campaign_cache::{CachedCampaign, Planner};
 use super::campaign_state::State;
+use super::idempotency::key_reused;
 use super::preview::failed;
 use super::solvers::WhenAbandoned;
+use super::spec::CampaignSpec;
 use super::write_queue::Waiting;
 use super::{CampaignService, busy, check_amount, not_written, only, unexpected, views};
 use crate::api::{self, Rounds};
 use crate::error::{ApiError, ErrorCode, escaped};
 use crate::store::{Ask, CampaignStatus, Command, Key, Millis, Refusal, SplitRow, Store};
 
-/// How long an idempotency key is kept.
-const KEY_LIFETIME: Millis = 24 * 3600 * 1000;
-/// The longest idempotency key.
-pub(super) const MOST_KEY_BYTES: usize = 256;
-
 /// Splits with more tasks than this are serialised in the background.
 const SHOWN_HERE: usize = 256;
 /// Approximate size of a task in a response, in bytes.
 const BYTES_PER_TASK: usize = 64;
 
-/// A validated request.
+/// How often rounds are decided again because the campaign was amended meanwhile.
+const ATTEMPTS: usize = 16;
+
+/// A request, validated under these settings.
 struct AskRequest {
+    spec: Arc<CampaignSpec>,
     count: u32,
     budget: f64,
     available: Option<Vec<bool>>,
@@ -62,6 +63,24 @@ impl CampaignService {
         key: Option<&str>,
         token: &str,
     ) -> Result<Rounds, ApiError> {
+        for _ in 0..ATTEMPTS {
+            match self.ask_once(id, ask.clone(), key, token).await {
+                Err(error) if error.code == ErrorCode::VersionMoved => {}
+                answer => return answer,
+            }
+        }
+        let detail = format!("campaign {id} is being amended all the time");
+        Err(ApiError::new(ErrorCode::Busy, detail).hint("try again in a second"))
+    }
+
+    /// The same, unless the campaign is amended meanwhile: see [`amended_meanwhile`].
+    async fn ask_once(
+        &self,
+        id: &str,
+        ask: api::Ask,
+        key: Option<&str>,
+        token: &str,
+    ) -> Result<Rounds, ApiError> {
         let cached = self.fresh(id).await?;
         // Only if the limit is near, because the store has to check each round.
         let are_many = || {
@@ -71,8 +90,10 @@ impl CampaignService {
         if self.store().is_shared() && are_many() {
             self.look_elsewhere(&cached).await?;
         }
-        let request = request(&cached, &ask, self.limits().rounds_per_ask)?;
-        let Some(key) = key.map(|key| self.key(&cached, ask, key)).transpose()? else {
+        let request = request(cached.spec(), &ask, self.limits().rounds_per_ask)?;
+        let Some(key) =
+            key.map(|key| self.key(&request.spec, &cached.id, &ask, key)).transpose()?
+        else {
             return self.hand_out(&cached, request, None, token).await;
         };
         let (service, token) = (self.clone(), token.to_owned());
@@ -80,14 +101,14 @@ impl CampaignService {
         // client disconnects.
         let answered = tokio::spawn(async move {
             let _held = service.shared.key_locks.lock(&token, &key.key).await;
-            if let Some(rounds) = service.rounds_of_key(&cached, &key, &token).await? {
+            if let Some(rounds) = service.rounds_of_key(&cached, &ask, &key, &token).await? {
                 return Ok(rounds);
             }
-            let answer = service.hand_out(&cached, request, Some(key.clone()), &token).await;
-            match answer {
+            let keyed = Some((&ask, key.clone()));
+            match service.hand_out(&cached, request, keyed, &token).await {
                 // Another replica may have issued the last rounds under the same key.
                 Err(error) if error.code == ErrorCode::HorizonExhausted => {
-                    service.rounds_of_key(&cached, &key, &token).await?.ok_or(error)
+                    service.rounds_of_key(&cached, &ask, &key, &token).await?.ok_or(error)
                 }
                 answer => answer,
             }
@@ -100,91 +121,47 @@ impl CampaignService {
         &self,
         cached: &Arc<CachedCampaign>,
         request: AskRequest,
-        key: Option<Key>,
+        keyed: Option<(&api::Ask, Key)>,
         token: &str,
     ) -> Result<Rounds, ApiError> {
-        let (row, waiting) = self.decide(cached, request, key.as_ref(), token).await?;
+        let spec = Arc::clone(&request.spec);
+        let key = keyed.as_ref().map(|(_, key)| key);
+        let (row, waiting) = self.decide(cached, request, key, token).await?;
         let answer = waiting.answer().await.map_err(|trouble| not_written(&trouble))?;
         self.notice_deletion(Some(cached), &answer).await?;
         match only(answer)? {
-            Ok(_) => self.show_rounds(cached, row).await,
+            Ok(_) => self.show_rounds(cached, spec, row).await,
             // Another replica was faster with the same key.
-            Err(Refusal::KeyUsed { request, rounds }) => {
-                let is_same = key.is_some_and(|key| key.request == request);
-                if is_same { self.rounds_again(cached, rounds).await } else { Err(key_reused()) }
+            Err(Refusal::KeyUsed { request, rounds }) => match keyed {
+                Some((ask, _)) => self.rounds_again(cached, ask, request, rounds).await,
+                None => Err(key_reused()),
+            },
+            // Perhaps by another replica.
+            Err(Refusal::Amended) => {
+                let amended = Arc::clone(cached);
+                self.read(&cached.id, move |store, _| amended.read_amendment(store)).await?;
+                Err(amended_meanwhile(&cached.id))
             }
             // Other replicas have issued rounds that are not known here.
             Err(Refusal::BeyondHorizon { rounds }) => {
                 let count = row.rounds.end - row.rounds.start;
-                Err(exhausted(rounds, cached.spec.horizon.unwrap_or(rounds), count))
+                Err(exhausted(rounds, spec.horizon.unwrap_or(rounds), count))
             }
             Err(refusal) => Err(unexpected(&refusal)),
         }
     }
 
-    fn key(&self, cached: &CachedCampaign, mut ask: api::Ask, key: &str) -> Result<Key, ApiError> {
-        if key.is_empty()
-            || key.len() > MOST_KEY_BYTES
-            || !key.bytes().all(|byte| byte.is_ascii_graphic())
-        {
-            let detail =
-                format!("Idempotency-Key: up to {MOST_KEY_BYTES} visible ASCII characters");
-            return Err(ApiError::new(ErrorCode::BadParameter, detail));
-        }
-        // The same request may be written with or without defaults.
-        ask.count = ask.count.filter(|count| *count != 1);
-        ask.budget = ask.budget.filter(|budget| *budget != cached.spec.problem.budget());
-        ask.without.sort_unstable();
-        ask.without.dedup();
-        ask.scale.retain(|_, scale| *scale != 1.0);
-        let request = serde_json::to_vec(&(&cached.id, ask))
-            .map_err(|error| ApiError::new(ErrorCode::BadRequest, error.to_string()))?;
-        Ok(Key {
-            key: key.to_owned(),
-            request: digest(&request),
-            expires_at: self.now() + KEY_LIFETIME,
-        })
-    }
-
-    /// The rounds that were issued under a key before, if any.
-    async fn rounds_of_key(
+    pub(super) async fn show_rounds(
         &self,
         cached: &Arc<CachedCampaign>,
-        key: &Key,
-        token: &str,
-    ) -> Result<Option<Rounds>, ApiError> {
-        let (token, name, now) = (token.to_owned(), key.key.clone(), self.now());
-        let Some(used) =
-            self.read(&cached.id, move |store, _| store.used_key(&token, &name, now)).await?
-        else {
-            return Ok(None);
-        };
-        if used.request != key.request {
-            return Err(key_reused());
-        }
-        self.rounds_again(cached, used.rounds).await.map(Some)
-    }
-
-    async fn rounds_again(
-        &self,
-        cached: &Arc<CachedCampaign>,
-        rounds: Range<u64>,
-    ) -> Result<Rounds, ApiError> {
-        let row = self.split(cached, rounds.start).await?;
-        self.show_rounds(cached, row).await
-    }
-
-    async fn show_rounds(
-        &self,
-        cached: &Arc<CachedCampaign>,
+        spec: Arc<CampaignSpec>,
         row: Arc<SplitRow>,
     ) -> Result<Rounds, ApiError> {
         let tasks = row.split.spend.len();
         if tasks <= SHOWN_HERE {
-            return Ok(views::rounds(&cached.spec, &row));
+            return Ok(views::rounds(&spec, &row));
         }
-        let again = Arc::clone(cached);
-        let show = move || views::rounds(&again.spec, &row);
+        let show = move || views::rounds(&spec, &row);
         self.background().run(&cached.id, tasks * BYTES_PER_TASK, show).await
     }
 
@@ -230,11 +207,11 @@ impl CampaignService {
     ) -> Result<(Arc<SplitRow>, Waiting), ApiError> {
         let deadline = self.solvers().deadline();
         let free = Arc::clone(&cached.planner).try_lock_owned().ok();
-        let mut planner = match free.filter(|_| !cached.is_outdated()) {
+        let mut planner = match free.filter(|planner| cached.is_current(planner)) {
             Some(planner) => planner,
             None => self.planner(cached, deadline).await?,
         };
-        if cached.spec.is_tiny() && cached.solve_time.is_instant() {
+        if request.spec.is_tiny() && cached.solve_time.is_instant() {
             let is_shared = self.store().is_shared();
             let early = if is_shared {
                 self.check(cached, &planner, &mut cached.state(), &request, self.now())?;
@@ -250,12 +227,12 @@ impl CampaignService {
         let (service, cached, key, token) =
             (self.clone(), Arc::clone(cached), key.cloned(), token.to_owned());
         let decide = move |cancel: &_| {
-            planner.set_cancel(Some(Arc::clone(cancel)));
+            planner.rounds.set_cancel(Some(Arc::clone(cancel)));
             let early = service.lease_early(&cached, &planner, &request);
             let decided = early.and_then(|early| {
                 service.decide_here(&cached, &mut planner, request, early, key, &token)
             });
-            planner.set_cancel(None);
+            planner.rounds.set_cancel(None);
             decided
         };
         self.solvers().run(lane, deadline, WhenAbandoned::Finish, decide).await?
@@ -267,7 +244,7 @@ impl CampaignService {
     fn lease_early(
         &self,
         cached: &CachedCampaign,
-        planner: &RoundPlanner,
+        planner: &Planner,
         request: &AskRequest,
     ) -> Result<Option<Range<u64>>, ApiError> {
         if !self.store().is_shared() {
@@ -280,12 +257,13 @@ impl CampaignService {
     fn decide_here(
         &self,
         cached: &Arc<CachedCampaign>,
-        planner: &mut RoundPlanner,
+        planner: &mut Planner,
         request: AskRequest,
         early: Option<Range<u64>>,
         key: Option<Key>,
         token: &str,
     ) -> Result<(Arc<SplitRow>, Waiting), ApiError> {
+        let spec = Arc::clone(&request.spec);
         let row = self.take_rounds(cached, planner, request, early)?;
         let queue = &self.shared.queue;
         let _kept_from_reading = queue.keep_from_reading(cached);
@@ -295,12 +273,13 @@ impl CampaignService {
             campaign: cached.id.clone(),
             rounds: row.rounds.clone(),
             split: Arc::clone(&row.split),
+            amendments: row.amendments,
             stats_version: row.stats_version,
             at: row.at,
             expires_at: row.expires_at,
             token: token.to_owned(),
             key,
-            horizon: cached.spec.horizon,
+            horizon: spec.horizon,
         };
         let sent = queue.send_holding(vec![Command::Ask(command)], Some(cached), Some(&mut state));
         let waiting = sent.map_err(|trouble| {
@@ -315,7 +294,7 @@ impl CampaignService {
     fn take_rounds(
         &self,
         cached: &CachedCampaign,
-        planner: &mut RoundPlanner,
+        planner: &mut Planner,
         request: AskRequest,
         early: Option<Range<u64>>,
     ) -> Result<Arc<SplitRow>, ApiError> {
@@ -326,12 +305,12 @@ impl CampaignService {
             let lease = |count| self.lease(cached, count);
             let rounds = early.map_or_else(|| state.take_ids(request.count, lease), Ok)?;
             state.reserve(&rounds);
-            (rounds, state.standing.version, state.take_unseen())
+            (rounds, state.standing.version, state.take_unseen(&planner.spec))
         };
         let begun = Instant::now();
         let decided = lesson
-            .teach(planner)
-            .and_then(|()| planner.decide(rounds.start, &request.conditions()).map(|_| ()));
+            .teach(&mut planner.rounds)
+            .and_then(|()| planner.rounds.decide(rounds.start, &request.conditions()).map(|_| ()));
         cached.solve_time.set(begun.elapsed());
         if let Err(error) = decided {
             cached.state().give_back(rounds, self.store().is_shared());
@@ -343,13 +322,14 @@ impl CampaignService {
                 }
             });
         }
-        let split = cached.state().decided(planner, &request.conditions());
+        let split = cached.state().decided(&planner.rounds, &request.conditions());
         Ok(Arc::new(SplitRow {
             rounds,
             split,
+            amendments: request.spec.amendments,
             stats_version,
             at: now,
-            expires_at: now.saturating_add(cached.spec.expiry),
+            expires_at: now.saturating_add(request.spec.expiry),
         }))
     }
 
@@ -365,14 +345,18 @@ impl CampaignService {
     fn check(
         &self,
         cached: &CachedCampaign,
-        planner: &RoundPlanner,
+        planner: &Planner,
         state: &mut State,
         request: &AskRequest,
         now: Millis,
     ) -> Result<(), ApiError> {
+        let amendments = request.spec.amendments;
+        if state.row.amendments != amendments || planner.spec.amendments != amendments {
+            return Err(amended_meanwhile(&cached.id));
+        }
         self.check_status(cached, state, request, now)?;
         let next = state.next_round();
-        planner.check(next, &request.conditions()).map_err(|error| bad_round(&error))
+        planner.rounds.check(next, &request.conditions()).map_err(|error| bad_round(&error))
     }
 
     fn check_status(
@@ -400,7 +384,7 @@ impl CampaignService {
         }
         let handed_out = state.handed_out();
         let after = handed_out.saturating_add(u64::from(request.count));
-        if let Some(horizon) = cached.spec.horizon.filter(|horizon| after > *horizon) {
+        if let Some(horizon) = request.spec.horizon.filter(|horizon| after > *horizon) {
             return Err(exhausted(handed_out, horizon, request.count.into()));
         }
         let most = self.limits().open_rounds;
@@ -417,7 +401,7 @@ impl CampaignService {
     }
 }
 
-fn request(cached: &CachedCampaign, ask: &api::Ask, most: u32) -> Result<AskRequest, ApiError> {
+fn request(spec: Arc<CampaignSpec>, ask: &api::Ask, most: u32) -> Result<AskRequest, ApiError> {
     let count = ask.count.unwrap_or(1);
     if !(1..=most).contains(&count) {
         return Err(ApiError::new(
@@ -426,14 +410,17 @@ fn request(cached: &CachedCampaign, ask: &api::Ask, most: u32) -> Result<AskRequ
         )
         .at("/count"));
     }
-    let budget = ask.budget.unwrap_or(cached.spec.problem.budget());
+    let tasks = spec.problem.tasks();
+    let budget = ask.budget.unwrap_or(spec.problem.budget());
     check_amount(budget, "/budget")
         .map_err(|refused| ApiError { code: ErrorCode::BadRound, ..refused })?;
-    let mut available =
-        (!ask.without.is_empty()).then(|| vec![true; cached.spec.problem.tasks().len()]);
+    let is_active = |task: &Task| !task.is_retired();
+    let has_all = ask.without.is_empty() && tasks.iter().all(is_active);
+    let mut available: Option<Vec<bool>> =
+        (!has_all).then(|| tasks.iter().map(is_active).collect());
     for (position, name) in ask.without.iter().enumerate() {
-        let place = cached.spec.place(name).ok_or_else(|| {
-            cached.spec.unknown_task(ErrorCode::BadRound, name, format!("/without/{position}"))
+        let place = spec.place(name).ok_or_else(|| {
+            spec.unknown_task(ErrorCode::BadRound, name, format!("/without/{position}"))
         })?;
         if let Some(there) =
             available.as_mut().and_then(|available| available.get_mut(place as usize))
@@ -445,18 +432,17 @@ fn request(cached: &CachedCampaign, ask: &api::Ask, most: u32) -> Result<AskRequ
         let detail = "every task is left out: nothing to split the budget over";
         return Err(ApiError::new(ErrorCode::BadRound, detail).at("/without"));
     }
-    let tasks = cached.spec.problem.tasks();
-    let scale = by_task(cached, "scale", &ask.scale, || vec![1.0; tasks.len()])?;
+    let scale = by_task(&spec, "scale", &ask.scale, || vec![1.0; tasks.len()])?;
     let scale = scale.filter(|scale| scale.iter().any(|scale| *scale != 1.0));
     let of_problem = || tasks.iter().map(Task::volume).collect();
-    let volume = by_task(cached, "volume", &ask.volume, of_problem)?;
-    Ok(AskRequest { count, budget, available, scale, volume })
+    let volume = by_task(&spec, "volume", &ask.volume, of_problem)?;
+    Ok(AskRequest { spec, count, budget, available, scale, volume })
 }
 
 /// A list with one number per task: those of the named tasks, and else those of `others`. None if no
 /// task is named.
 fn by_task(
-    cached: &CachedCampaign,
+    spec: &CampaignSpec,
     what: &str,
     named: &BTreeMap<String, f64>,
     others: impl FnOnce() -> Vec<f64>,
@@ -468,9 +454,9 @@ fn by_task(
     for (name, number) in named {
         let unknown = || {
             let pointer = format!("/{what}/{}", escaped(name));
-            cached.spec.unknown_task(ErrorCode::BadRound, name, pointer)
+            spec.unknown_task(ErrorCode::BadRound, name, pointer)
         };
-        let place = cached.spec.place(name).ok_or_else(unknown)?;
+        let place = spec.place(name).ok_or_else(unknown)?;
         numbers[place as usize] = *number;
     }
     Ok(Some(numbers))
@@ -513,12 +499,7 @@ pub(crate) fn curves_pointer(error: &RoundCurvesError) -> String {
     }
 }
 
-fn key_reused() -> ApiError {
-    ApiError::new(ErrorCode::KeyReused, "the Idempotency-Key was used for a different request")
-        .hint("use a new key for a new request")
-}
-
-fn digest(bytes: &[u8]) -> [u8; 32] {
-    use sha2::Digest;
-    sha2::Sha256::digest(bytes).into()
+/// The campaign was amended while its rounds were decided. Never sent: they are decided again.
+fn amended_meanwhile(id: &str) -> ApiError {
+    ApiError::new(ErrorCode::VersionMoved, format!("campaign {id} was amended"))
 }

@@ -1,29 +1,42 @@
 //! A campaign in memory: planner, counts and open rounds. All of it can be read again from the
 //! store.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
+use outlay::Problem;
 use outlay::campaign::RoundPlanner;
 
 use super::campaign_state::{MOST_UNSEEN, State, Unseen};
-use super::learning::{Learnt, learnt};
+use super::learning::{Learnt, learnt, problem_of};
 use super::open_rounds::OpenRounds;
 use super::solvers::SolveTime;
 use super::spec::CampaignSpec;
 use super::views::CampaignTag;
 use crate::api::CampaignState;
-use crate::store::{CampaignRow, CampaignSnapshot, Millis, Store, StoreError};
+use crate::store::{CampaignRow, CampaignSnapshot, Millis, SplitRow, Standing, Store, StoreError};
+
+/// A planner, and the settings that it was built from. Others may be in force by now.
+#[derive(Debug)]
+pub(super) struct Planner {
+    pub(super) rounds: RoundPlanner,
+    pub(super) spec: Arc<CampaignSpec>,
+}
 
 /// One campaign.
 #[derive(Debug)]
 pub(super) struct CachedCampaign {
     pub(super) id: String,
-    pub(super) spec: CampaignSpec,
+    /// Replaced when the campaign is amended.
+    spec: RwLock<Arc<CampaignSpec>>,
+    /// The problems of open rounds that were issued before an amendment, by the number of amendments
+    /// before them.
+    past: Mutex<BTreeMap<u64, Problem>>,
     state: Mutex<State>,
     /// Decides the splits. A search holds this lock, possibly for seconds, and locks the state only
     /// briefly: reports and the writer need the state and never wait for the planner.
-    pub(super) planner: Arc<tokio::sync::Mutex<RoundPlanner>>,
+    pub(super) planner: Arc<tokio::sync::Mutex<Planner>>,
     /// The campaign as it was shown last, with the split that took a search.
     shown: Mutex<Option<(CampaignTag, Arc<CampaignState>)>>,
     pub(super) solve_time: SolveTime,
@@ -32,6 +45,8 @@ pub(super) struct CachedCampaign {
     is_outdated: Arc<AtomicBool>,
     /// The campaign was deleted; nothing of it is written any more.
     is_deleted: Arc<AtomicBool>,
+    /// The campaign was amended, and `spec` is that of an earlier problem.
+    is_amended: Arc<AtomicBool>,
     /// Locked for writing while the counts are read, and for reading from before a transaction
     /// until it is applied in memory. Otherwise counts that are read could contain a committed
     /// transaction that is then added again.
@@ -41,6 +56,14 @@ pub(super) struct CachedCampaign {
     /// Held by the one request that reads the counts again; others wait for it.
     refreshing: tokio::sync::Mutex<()>,
 }
+
+/// What was learned from the store, with the settings.
+type LearntAgain = (Learnt, Standing, Option<Arc<SplitRow>>, Arc<CampaignSpec>);
+
+/// Largest number of earlier problems in memory.
+const MOST_PAST: usize = 8;
+/// How often a planner is built again because the campaign was amended meanwhile.
+const REBUILDS: usize = 16;
 
 /// If other processes also write: open rounds are checked for outcomes reported elsewhere when the
 /// last check is this old.
@@ -54,6 +77,7 @@ impl CachedCampaign {
         spec: CampaignSpec,
         now: Millis,
     ) -> Result<Self, StoreError> {
+        let spec = Arc::new(spec);
         let (Learnt { planner, .. }, standing, last) = learnt(store, &row.id, &spec)?;
         let rounds = OpenRounds::new(store.open_rounds(&row.id, now)?);
         let id = row.id.clone();
@@ -61,8 +85,10 @@ impl CachedCampaign {
         let is_outdated = Arc::new(AtomicBool::new(false));
         let outdated = Arc::clone(&is_outdated);
         let is_deleted = Arc::new(AtomicBool::new(false));
+        let is_amended = Arc::new(AtomicBool::new(false));
         let state = State {
-            row,
+            // The settings have it.
+            row: CampaignRow { problem: None, ..row },
             standing,
             unseen: Unseen::default(),
             rebuilt_from: 0,
@@ -73,22 +99,121 @@ impl CachedCampaign {
             last,
             on_their_way: 0,
             learns_from_order,
+            converts_rewards: spec.converts_rewards(),
             is_outdated: outdated,
             is_deleted: Arc::clone(&is_deleted),
+            is_amended: Arc::clone(&is_amended),
         };
         Ok(Self {
             id,
             state: Mutex::new(state),
-            planner: Arc::new(tokio::sync::Mutex::new(planner)),
+            planner: Arc::new(tokio::sync::Mutex::new(Planner {
+                rounds: planner,
+                spec: Arc::clone(&spec),
+            })),
             shown: Mutex::default(),
             solve_time: SolveTime::expected(&spec.problem),
-            spec,
+            spec: RwLock::new(spec),
+            past: Mutex::default(),
             is_outdated,
             is_deleted,
+            is_amended,
             reading: RwLock::default(),
             changes: tokio::sync::watch::Sender::new(0),
             refreshing: tokio::sync::Mutex::default(),
         })
+    }
+
+    /// The settings.
+    pub(super) fn spec(&self) -> Arc<CampaignSpec> {
+        Arc::clone(&self.spec.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// True if the planner need not be rebuilt: it has learned everything, under these settings.
+    pub(super) fn is_current(&self, planner: &Planner) -> bool {
+        !self.is_outdated() && planner.spec.amendments == self.spec().amendments
+    }
+
+    /// True if the settings must be read again.
+    pub(super) fn is_amended(&self) -> bool {
+        self.is_amended.load(Ordering::Acquire)
+    }
+
+    /// Reads the settings again after an amendment, also one by another process.
+    pub(super) fn read_amendment(&self, store: &dyn Store) -> Result<(), StoreError> {
+        let created_at = self.state().row.created_at;
+        let row = store.campaign(&self.id)?.filter(|row| row.created_at == created_at);
+        let Some(row) = row else {
+            self.is_deleted.store(true, Ordering::Release);
+            store.forget_campaign(&self.id);
+            let what = format!("campaign {} was deleted", self.id);
+            return Err(StoreError { what, is_fatal: false });
+        };
+        {
+            let mut state = self.state();
+            if row.version > state.row.version {
+                (state.row.status, state.row.version, state.row.changed_at) =
+                    (row.status, row.version, row.changed_at);
+            }
+        }
+        if row.amendments <= self.spec().amendments && !self.is_amended() {
+            return Ok(());
+        }
+        let spec = CampaignSpec::of_row(&row).map_err(|refused| StoreError {
+            what: format!("campaign {}: {}", self.id, refused.detail),
+            is_fatal: false,
+        })?;
+        let mut state = self.state();
+        if row.amendments > state.row.amendments {
+            state.amended(row.amendments, row.tasks as usize);
+        }
+        state.converts_rewards = spec.converts_rewards();
+        self.solve_time.reset(&spec.problem);
+        let is_present = spec.amendments == state.row.amendments;
+        *self.spec.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(spec);
+        self.is_amended.store(!is_present, Ordering::Release);
+        Ok(())
+    }
+
+    /// The settings, with at least this many tasks.
+    pub(super) fn spec_with(
+        &self,
+        store: &dyn Store,
+        tasks: usize,
+    ) -> Result<Arc<CampaignSpec>, StoreError> {
+        if self.is_amended() || self.spec().problem.tasks().len() < tasks {
+            self.read_amendment(store)?;
+        }
+        Ok(self.spec())
+    }
+
+    /// The problem after this number of amendments, fewer than now.
+    pub(super) fn past_problem(
+        &self,
+        store: &dyn Store,
+        amendments: u64,
+    ) -> Result<Problem, StoreError> {
+        let past = || self.past.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(problem) = past().get(&amendments) {
+            return Ok(problem.clone());
+        }
+        let spec = self.spec();
+        let problem = if amendments == 0 {
+            let first = CampaignRow { problem: None, ..self.state().row.clone() };
+            let first = CampaignSpec::of_row(&first).map_err(|refused| StoreError {
+                what: format!("campaign {}: {}", self.id, refused.detail),
+                is_fatal: false,
+            })?;
+            first.problem
+        } else {
+            problem_of(store, &self.id, &spec, amendments)?
+        };
+        let mut past = past();
+        if past.len() >= MOST_PAST {
+            past.pop_first();
+        }
+        past.insert(amendments, problem.clone());
+        Ok(problem)
     }
 
     /// True if the planner must be rebuilt; does not wait for the state.
@@ -152,9 +277,19 @@ impl CachedCampaign {
             store.forget_campaign(&self.id);
             return Ok(());
         };
-        let CampaignSnapshot { status, version, changed_at, standing, last_split: last, .. } =
-            snapshot;
+        let CampaignSnapshot {
+            status,
+            version,
+            amendments,
+            changed_at,
+            standing,
+            last_split: last,
+            ..
+        } = snapshot;
         let mut state = self.state();
+        if amendments > state.row.amendments {
+            state.amended(amendments, standing.tasks.len());
+        }
         if version >= state.row.version {
             (state.row.status, state.row.version, state.row.changed_at) =
                 (status, version, changed_at);
@@ -169,7 +304,7 @@ impl CachedCampaign {
         }
         if standing != state.standing {
             state.unseen.recount();
-            state.standing = standing;
+            state.set_standing(standing);
         }
         if let Some(last) = last {
             let last = Arc::new(last);
@@ -207,31 +342,26 @@ impl CachedCampaign {
     /// Rebuilds the planner from the store.
     pub(super) fn rebuild(
         &self,
-        planner: &mut RoundPlanner,
+        planner: &mut Planner,
         store: &dyn Store,
     ) -> Result<(), StoreError> {
         if store.is_shared() {
             // No writes meanwhile, because the writes of others must be ordered among them.
             let _alone = self.reading.write().unwrap_or_else(PoisonError::into_inner);
-            let created_at = self.state().row.created_at;
-            if store.campaign(&self.id)?.is_none_or(|row| row.created_at != created_at) {
-                self.is_deleted.store(true, Ordering::Release);
-                store.forget_campaign(&self.id);
-                let what = format!("campaign {} was deleted", self.id);
-                return Err(StoreError { what, is_fatal: false });
-            }
-            let (learnt, standing, last) = learnt(store, &self.id, &self.spec)?;
+            let (learnt, standing, last, spec) = self.learn_again(store)?;
             let mut state = self.state();
-            (*planner, state.standing, state.last) = (learnt.planner, standing, last);
+            *planner = Planner { rounds: learnt.planner, spec };
+            state.set_standing(standing);
+            state.last = last;
             (state.unseen, state.rebuilt_from) = (Unseen::default(), learnt.version);
             state.is_outdated.store(false, Ordering::Release);
             return Ok(());
         }
         // Corrections from here on make it outdated again.
         self.is_outdated.store(false, Ordering::Release);
-        let rebuilt = learnt(store, &self.id, &self.spec);
-        let (learnt, _, last) = rebuilt.inspect_err(|_| self.state().invalidate())?;
-        *planner = learnt.planner;
+        let rebuilt = self.learn_again(store);
+        let (learnt, _, last, spec) = rebuilt.inspect_err(|_| self.state().invalidate())?;
+        *planner = Planner { rounds: learnt.planner, spec };
         let mut state = self.state();
         state.last = last;
         if state.learns_from_order {
@@ -243,6 +373,21 @@ impl CachedCampaign {
         Ok(())
     }
 
+    /// Learns from the store, under the settings that are in force at the end.
+    fn learn_again(&self, store: &dyn Store) -> Result<LearntAgain, StoreError> {
+        for _ in 0..REBUILDS {
+            self.read_amendment(store)?;
+            let spec = self.spec();
+            let learnt = learnt(store, &self.id, &spec);
+            let row = store.campaign(&self.id)?;
+            if row.is_some_and(|row| row.amendments == spec.amendments) {
+                return learnt.map(|(learnt, standing, last)| (learnt, standing, last, spec));
+            }
+        }
+        let what = format!("campaign {} is being amended all the time", self.id);
+        Err(StoreError { what, is_fatal: false })
+    }
+
     /// Lets the planner learn pending data if it is idle, so that the pending data stays bounded.
     pub(super) fn relieve(&self, state: &mut State) {
         if state.unseen.outcomes.len() < MOST_UNSEEN {
@@ -251,7 +396,10 @@ impl CachedCampaign {
         if !state.learns_from_order {
             state.unseen.recount();
         } else if let Ok(mut planner) = self.planner.try_lock()
-            && state.take_unseen().teach(&mut planner).is_err()
+            && {
+                let spec = Arc::clone(&planner.spec);
+                state.take_unseen(&spec).teach(&mut planner.rounds).is_err()
+            }
         {
             state.invalidate();
         }

@@ -10,8 +10,10 @@ use outlay::campaign::{CampaignError, RoundConditions, RoundPlanner};
 
 use super::learning::{conditions, counts, observed, replay_round};
 use super::open_rounds::OpenRounds;
+use super::spec::CampaignSpec;
 use crate::store::{
-    Ask, CampaignRow, Command, Correction, Done, Millis, Outcome, Split, SplitRow, Standing, Tell,
+    Ask, CampaignRow, Command, Correction, Done, Millis, Outcome, Split, SplitRow, Standing,
+    TaskCount, Tell,
 };
 
 /// Mutable state.
@@ -35,8 +37,11 @@ pub(super) struct State {
     pub(super) on_their_way: u64,
     /// The learner needs more than the counts.
     pub(super) learns_from_order: bool,
+    /// Sums of rewards are converted for the learner, which is not the sum of converted rewards.
+    pub(super) converts_rewards: bool,
     pub(super) is_outdated: Arc<AtomicBool>,
     pub(super) is_deleted: Arc<AtomicBool>,
+    pub(super) is_amended: Arc<AtomicBool>,
 }
 
 /// Data that the planner has not learned yet.
@@ -73,6 +78,7 @@ impl Unseen {
 /// Takes the pending data for the planner out of the state.
 #[derive(Debug)]
 pub(super) struct Lesson {
+    spec: Arc<CampaignSpec>,
     counts: Option<(Vec<u64>, Vec<u64>)>,
     unseen: Unseen,
 }
@@ -83,9 +89,9 @@ impl Lesson {
             planner.set_counts(&completions, &sums)?;
         }
         for UnseenOutcome { task, spend, outcome, .. } in self.unseen.outcomes {
-            planner.observe(task, spend, observed(outcome))?;
+            planner.observe(task, spend, observed(&self.spec, outcome))?;
         }
-        self.unseen.round.map_or(Ok(()), |round| replay_round(planner, &round))
+        self.unseen.round.map_or(Ok(()), |round| replay_round(planner, &self.spec, &round))
     }
 }
 
@@ -96,6 +102,10 @@ impl State {
             (Command::SetStatus(change), Done::StatusSet { version }) => {
                 (self.row.status, self.row.version, self.row.changed_at) =
                     (change.to, *version, change.at);
+            }
+            (Command::Amend(change), Done::Amended { version, amendments }) => {
+                self.row.version = *version;
+                self.amended(*amendments, change.tasks as usize);
             }
             (Command::Delete(_), Done::Deleted { .. }) => {
                 self.is_deleted.store(true, Ordering::Release);
@@ -121,6 +131,25 @@ impl State {
         }
     }
 
+    /// The campaign was amended: its settings and the planner must be read again before the next
+    /// decision.
+    pub(super) fn amended(&mut self, amendments: u64, tasks: usize) {
+        self.row.amendments = self.row.amendments.max(amendments);
+        let tasks = tasks.max(self.standing.tasks.len());
+        self.standing.tasks.resize(tasks, TaskCount::default());
+        self.unseen = Unseen { is_recount_due: !self.learns_from_order, ..Unseen::default() };
+        self.is_amended.store(true, Ordering::Release);
+        self.invalidate();
+    }
+
+    /// Takes counts that were read from the store. They may be older than the last amendment, and
+    /// lack the tasks that it has added.
+    pub(super) fn set_standing(&mut self, mut standing: Standing) {
+        let tasks = standing.tasks.len().max(self.standing.tasks.len());
+        standing.tasks.resize(tasks, TaskCount::default());
+        self.standing = standing;
+    }
+
     /// Number of rounds that were issued or are about to be.
     pub(super) fn handed_out(&self) -> u64 {
         self.standing.rounds + self.on_their_way
@@ -131,11 +160,12 @@ impl State {
         self.last.as_ref().map_or(1, |last| last.rounds.end)
     }
 
-    /// Pending data for the planner.
-    pub(super) fn take_unseen(&mut self) -> Lesson {
+    /// Pending data for a planner with these settings.
+    pub(super) fn take_unseen(&mut self, spec: &Arc<CampaignSpec>) -> Lesson {
         let mut unseen = std::mem::take(&mut self.unseen);
         unseen.outcomes.retain(|outcome| outcome.version > self.rebuilt_from);
-        Lesson { counts: unseen.is_recount_due.then(|| counts(&self.standing)), unseen }
+        let counts = unseen.is_recount_due.then(|| counts(spec, &self.standing));
+        Lesson { spec: Arc::clone(spec), counts, unseen }
     }
 
     /// Round ids; those that were taken before and not used come first.
@@ -233,13 +263,17 @@ impl State {
         if split.is_none() && self.learns_from_order && is_new.contains(&true) {
             self.invalidate();
         }
+        if self.converts_rewards && !self.learns_from_order && is_new.contains(&true) {
+            self.unseen.recount();
+        }
         for (item, _) in tell.items.iter().zip(is_new).filter(|(_, is_new)| **is_new) {
             let task = item.task as usize;
             self.standing.tasks[task].add(item.outcome, item.expected);
             self.standing.version += 1;
             self.standing.late += u64::from(tell.is_late);
             if !self.unseen.is_recount_due {
-                let spend = split.as_ref().map_or(0.0, |split| split.split.spend[task]);
+                let spend = |split: &Arc<SplitRow>| split.split.spend.get(task).copied();
+                let spend = split.as_ref().and_then(spend).unwrap_or(0.0);
                 let (outcome, version) = (item.outcome, self.standing.version);
                 self.unseen.outcomes.push(UnseenOutcome { task, spend, outcome, version });
             }

@@ -7,6 +7,7 @@ use super::campaign_cache::CachedCampaign;
 use super::{CampaignService, views};
 use crate::api::EventEntry;
 use crate::error::ApiError;
+use crate::store::Store;
 
 /// Tasks of all events of a page; a stream holds one page at a time.
 const PAGE_TASKS: usize = 2000;
@@ -41,7 +42,7 @@ impl EventFeed {
     /// Approximate size of a page.
     #[must_use]
     pub fn page_bytes(&self) -> usize {
-        self.page() * self.cached.spec.problem.tasks().len() * TASK_BYTES
+        self.page() * self.cached.spec().problem.tasks().len() * TASK_BYTES
     }
 
     /// True if the previous page was the last one so far.
@@ -56,7 +57,7 @@ impl EventFeed {
     }
 
     fn page(&self) -> usize {
-        (PAGE_TASKS / self.cached.spec.problem.tasks().len().max(1)).clamp(1, PAGE)
+        (PAGE_TASKS / self.cached.spec().problem.tasks().len().max(1)).clamp(1, PAGE)
     }
 }
 
@@ -86,9 +87,15 @@ impl CampaignService {
         }
         feed.changes.borrow_and_update();
         let (after, page) = (feed.after.max(feed.read_up_to), feed.page());
-        let events = self.read(&cached.id, move |store, id| store.events(&id, after, page)).await?;
+        let again = Arc::clone(&cached);
+        let read = move |store: &dyn Store, id: String| {
+            let events = store.events(&id, after, page)?;
+            let tasks = events.iter().map(views::tasks_of).max();
+            Ok((again.spec_with(store, tasks.unwrap_or(0))?, events))
+        };
+        let (spec, events) = self.read(&cached.id, read).await?;
         let last = events.last().filter(|_| events.len() == page);
         feed.read_up_to = last.map_or(0, |last| last.seq);
-        Ok(events.into_iter().map(|event| views::event(&cached.spec, event)).collect())
+        Ok(events.into_iter().map(|event| views::event(&spec, event)).collect())
     }
 }

@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use outlay::Problem;
 use outlay::campaign::{CampaignError, RoundConditions, RoundPlanner};
 use outlay::feedback::{Completions, Outcome as Observed, Reward};
 
-use super::spec::CampaignSpec;
-use crate::store::{Event, EventKind, Outcome, Split, SplitRow, Standing, Store, StoreError};
+use super::spec::{CampaignSpec, parse};
+use crate::store::{
+    Event, EventKind, Outcome, Split, SplitRow, Standing, Store, StoreError, TaskCount,
+};
 
 /// Events read at once.
 const PAGE: usize = 1000;
@@ -15,20 +18,28 @@ const PAGE: usize = 1000;
 const PAGE_TASKS: usize = 100_000;
 
 /// An outcome as the learner sees it.
-pub(super) fn observed(outcome: Outcome) -> Observed {
+pub(super) fn observed(spec: &CampaignSpec, outcome: Outcome) -> Observed {
     let Outcome { completions, reward, .. } = outcome;
+    let reward = spec.learner_rewards(reward, completions);
     // Only an import could bring a sum of rewards that its completions cannot have.
     let most = completions.saturating_mul(Reward::UNITS);
     Observed::of(Completions::new(completions, reward.min(most)).unwrap_or_default())
 }
 
-/// Completions and their sums of rewards.
-pub(super) fn counts(standing: &Standing) -> (Vec<u64>, Vec<u64>) {
-    standing.tasks.iter().map(|count| (count.completions, count.reward_sum)).unzip()
+/// Completions and their sums of rewards, as the learner sees them.
+pub(super) fn counts(spec: &CampaignSpec, standing: &Standing) -> (Vec<u64>, Vec<u64>) {
+    let sums = |count: &TaskCount| {
+        (count.completions, spec.learner_rewards(count.reward_sum, count.completions))
+    };
+    standing.tasks.iter().map(sums).unzip()
 }
 
-fn set_counts(planner: &mut RoundPlanner, standing: &Standing) -> Result<(), CampaignError> {
-    let (completions, sums) = counts(standing);
+fn set_counts(
+    planner: &mut RoundPlanner,
+    spec: &CampaignSpec,
+    standing: &Standing,
+) -> Result<(), CampaignError> {
+    let (completions, sums) = counts(spec, standing);
     Ok(planner.set_counts(&completions, &sums)?)
 }
 
@@ -57,14 +68,14 @@ pub(super) fn learnt(
     let mut planner = spec.planner().map_err(|error| damaged(id, &error))?;
     let mut version = standing.version;
     if spec.learner.is_count_based() {
-        set_counts(&mut planner, &standing).map_err(|error| damaged(id, &error))?;
+        set_counts(&mut planner, spec, &standing).map_err(|error| damaged(id, &error))?;
     }
     // The guards compare with the last split in which each task was available.
-    let has_all = last.as_ref().is_none_or(|last| last.split.available.is_none());
+    let has_all = last.as_ref().is_none_or(|last| last.is_full(spec.full_split()));
     if !spec.learner.is_count_based() || (!spec.guards.is_empty() && !has_all) {
         version = replay(store, id, spec, &mut planner)?;
     } else if let Some(last) = &last {
-        replay_round(&mut planner, last).map_err(|error| damaged(id, &error))?;
+        replay_round(&mut planner, spec, last).map_err(|error| damaged(id, &error))?;
     }
     Ok((Learnt { planner, version }, standing, last))
 }
@@ -72,7 +83,8 @@ pub(super) fn learnt(
 /// Replays all events; corrected outcomes count as corrected.
 ///
 /// A split was decided before it was written, so writes in between came after the decision. The
-/// number of outcomes that the split knew determines its position.
+/// number of outcomes that the split knew determines its position. Splits of earlier problems come
+/// before those of later ones.
 ///
 /// Returns the version of the counts that it reached.
 fn replay(
@@ -83,6 +95,7 @@ fn replay(
 ) -> Result<u64, StoreError> {
     let mut corrected: HashMap<(u64, u32), Outcome> = HashMap::new();
     let mut splits: BTreeMap<u64, SplitRow> = BTreeMap::new();
+    let mut guards = GuardReplay::new(store, id, spec);
     let page = PAGE.min(PAGE_TASKS / spec.problem.tasks().len().max(1)).max(1);
     each_event(store, id, page, |event| {
         match event.kind {
@@ -94,13 +107,15 @@ fn replay(
         }
         Ok(())
     })?;
-    let mut decided = splits.values().peekable();
+    let mut ordered: Vec<&SplitRow> = splits.values().collect();
+    ordered.sort_by_key(|row| row.amendments);
+    let mut decided = ordered.into_iter().peekable();
     // Compacted rounds are older than all events.
     let mut version = store.checkpoint(id)?.map_or(0, |checkpoint| checkpoint.version);
     let learns = !spec.learner.is_count_based();
     each_event(store, id, page, |event| {
         while let Some(row) = decided.next_if(|row| row.stats_version <= version) {
-            replay_round(planner, row)?;
+            guards.replay(planner, row)?;
         }
         match event.kind {
             EventKind::Told { round, items, .. } => {
@@ -112,7 +127,7 @@ fn replay(
                         .and_then(|row| row.split.spend.get(task as usize))
                         .copied()
                         .unwrap_or(0.0);
-                    planner.observe(task as usize, spend, observed(outcome))
+                    planner.observe(task as usize, spend, observed(spec, outcome))
                 })
             }
             EventKind::Corrected { .. } => {
@@ -122,8 +137,95 @@ fn replay(
             _ => Ok(()),
         }
     })?;
-    decided.try_for_each(|row| replay_round(planner, row)).map_err(|error| damaged(id, &error))?;
+    decided.try_for_each(|row| guards.replay(planner, row)).map_err(|error| damaged(id, &error))?;
+    guards.finish(planner)?;
     Ok(version)
+}
+
+/// Replays rounds of several versions of the problem, with the spends that the guards compare the
+/// first spends of added tasks with.
+struct GuardReplay<'a> {
+    store: &'a dyn Store,
+    id: &'a str,
+    spec: &'a CampaignSpec,
+    /// Number of tasks of the last round; none before the first.
+    tasks: Option<usize>,
+    /// Retired tasks by the number of amendments.
+    retired: HashMap<u64, Vec<usize>>,
+    failure: Option<StoreError>,
+}
+
+impl<'a> GuardReplay<'a> {
+    fn new(store: &'a dyn Store, id: &'a str, spec: &'a CampaignSpec) -> Self {
+        Self { store, id, spec, tasks: None, retired: HashMap::new(), failure: None }
+    }
+
+    fn replay(&mut self, planner: &mut RoundPlanner, row: &SplitRow) -> Result<(), CampaignError> {
+        let tasks = row.split.spend.len();
+        self.start_references(planner, tasks);
+        replay_round(planner, self.spec, row)?;
+        self.tasks = Some(tasks);
+        if !self.spec.guards.is_empty() && row.amendments > 0 {
+            for task in self.retired(row.amendments) {
+                planner.set_reference_spend(task, 0.0);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the references of the tasks that were added since the last round.
+    fn start_references(&self, planner: &mut RoundPlanner, tasks: usize) {
+        // Before the first round, the reference is the `current` spend of each task.
+        let Some(before) = self.tasks else { return };
+        for task in before..tasks {
+            let spend = self.spec.problem.tasks()[task].current().unwrap_or(0.0);
+            planner.set_reference_spend(task, spend);
+        }
+    }
+
+    /// The tasks that were retired after this number of amendments.
+    fn retired(&mut self, amendments: u64) -> Vec<usize> {
+        if let Some(retired) = self.retired.get(&amendments) {
+            return retired.clone();
+        }
+        let found = problem_of(self.store, self.id, self.spec, amendments);
+        let retired = match found {
+            Ok(problem) => {
+                let tasks = problem.tasks().iter().enumerate();
+                tasks.filter(|(_, task)| task.is_retired()).map(|(place, _)| place).collect()
+            }
+            Err(error) => {
+                self.failure.get_or_insert(error);
+                Vec::new()
+            }
+        };
+        self.retired.insert(amendments, retired.clone());
+        retired
+    }
+
+    fn finish(mut self, planner: &mut RoundPlanner) -> Result<(), StoreError> {
+        self.start_references(planner, self.spec.problem.tasks().len());
+        self.failure.take().map_or(Ok(()), Err)
+    }
+}
+
+/// The problem of a campaign after a positive number of amendments.
+pub(super) fn problem_of(
+    store: &dyn Store,
+    id: &str,
+    spec: &CampaignSpec,
+    amendments: u64,
+) -> Result<Problem, StoreError> {
+    if amendments == spec.amendments {
+        return Ok(spec.problem.clone());
+    }
+    let unreadable = |what: &str| StoreError {
+        what: format!("campaign {id}: amendment {amendments} cannot be read: {what}"),
+        is_fatal: false,
+    };
+    let text = store.problem(id, amendments)?.ok_or_else(|| unreadable("it is missing"))?;
+    let document = serde_json::from_str(&text).map_err(|error| unreadable(&error.to_string()))?;
+    parse(&document).map_err(|error| unreadable(&error.detail))
 }
 
 /// The conditions of a round.
@@ -136,12 +238,31 @@ pub(super) fn conditions(split: &Split) -> RoundConditions<'_> {
     }
 }
 
-/// Replays a round.
+/// Replays a round. Tasks that were added later did not exist in it.
 pub(super) fn replay_round(
     planner: &mut RoundPlanner,
+    spec: &CampaignSpec,
     row: &SplitRow,
 ) -> Result<(), CampaignError> {
-    planner.replay_round(row.rounds.start, &conditions(&row.split), &row.split.spend)
+    let (split, tasks) = (&row.split, spec.problem.tasks().len());
+    if split.spend.len() >= tasks {
+        return planner.replay_round(row.rounds.start, &conditions(split), &split.spend);
+    }
+    let split = resized(split, tasks);
+    planner.replay_round(row.rounds.start, &conditions(&split), &split.spend)
+}
+
+/// The same split with more tasks.
+fn resized(split: &Split, tasks: usize) -> Split {
+    let mut split = split.clone();
+    let mut available = split.available.take().unwrap_or_else(|| vec![true; split.spend.len()]);
+    available.resize(tasks, false);
+    split.available = Some(available);
+    for list in [&mut split.scale, &mut split.volume].into_iter().flatten() {
+        list.resize(tasks, 1.0);
+    }
+    split.spend.resize(tasks, 0.0);
+    split
 }
 
 fn each_event(

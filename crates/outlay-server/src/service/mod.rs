@@ -4,6 +4,7 @@
 //! Callers may stop waiting at any time: commands that were sent to the store are carried out and
 //! applied in memory.
 
+mod amend;
 mod ask;
 pub(crate) mod background;
 mod batch_queue;
@@ -11,6 +12,7 @@ mod campaign_cache;
 mod campaign_state;
 mod event_feed;
 mod fair_queue;
+mod idempotency;
 mod key_locks;
 mod learning;
 mod metrics;
@@ -43,7 +45,7 @@ use crate::clock::Clock;
 use crate::error::{ApiError, ErrorCode};
 use crate::limits::Limits;
 use crate::store::{
-    self, CampaignRow, Command, Deletion, Done, Millis, Refusal, StatusChange, Store, StoreError,
+    self, Command, Deletion, Done, Millis, Refusal, StatusChange, Store, StoreError,
     TokenRevocation, TokenRow, TokenUse,
 };
 use background::Background;
@@ -185,18 +187,19 @@ impl CampaignService {
             // The same request may be written differently: keys in another order, or defaults given
             // explicitly.
             Err(Refusal::OtherCampaign) => {
-                let known = self.cached(id).await?;
-                let spec = if is_silent { spec.with_choice_of(&known.spec) } else { spec };
-                if known.spec == spec {
+                let known = self.first_spec(id).await?;
+                let spec = if is_silent { spec.with_choice_of(&known) } else { spec };
+                if known == spec {
                     return Ok((self.campaign(id).await?, false));
                 }
                 let refused = ApiError::new(
                     ErrorCode::CampaignExists,
                     format!("campaign {id} exists with a different problem, learner or settings"),
                 );
-                return Err(
-                    refused.hint("choose another id; the settings of a campaign cannot be changed")
-                );
+                return Err(refused.hint(
+                    "choose another id, or amend the campaign with PUT …/problem; other settings \
+                     cannot be changed",
+                ));
             }
             Err(refusal) => return Err(unexpected(&refusal)),
         };
@@ -395,7 +398,7 @@ impl CampaignService {
         let now = self.now();
         let loaded = self
             .read(id, move |store, id| {
-                store.campaign(&id)?.map(|row| load(store, row, now)).transpose()
+                store.campaign(&id)?.map(|row| amend::load(store, row, now)).transpose()
             })
             .await?;
         let loaded = Arc::new(loaded.ok_or_else(|| no_campaign(id))?);
@@ -418,6 +421,14 @@ impl CampaignService {
     /// The campaign, with sufficiently recent counts.
     async fn fresh(&self, id: &str) -> Result<Arc<CachedCampaign>, ApiError> {
         let cached = self.cached(id).await?;
+        if cached.is_amended() && !cached.is_deleted() {
+            let again = Arc::clone(&cached);
+            let read = self.read(id, move |store, _| again.read_amendment(store)).await;
+            // If it was deleted, there may be another one.
+            if !cached.is_deleted() {
+                read?;
+            }
+        }
         if self.store().is_shared() && !cached.is_outdated() {
             let staleness = 0..self.limits().staleness_ms;
             let is_fresh = || staleness.contains(&(self.now() - cached.state().read_at));
@@ -429,7 +440,14 @@ impl CampaignService {
                 return Ok(Arc::clone(&cached));
             }
             let (again, now) = (Arc::clone(&cached), self.now());
-            self.read(id, move |store, _| again.refresh(store, now)).await?;
+            let read = move |store: &dyn Store, _| {
+                again.refresh(store, now)?;
+                if again.is_amended() && !again.is_deleted() {
+                    again.read_amendment(store)?;
+                }
+                Ok(())
+            };
+            self.read(id, read).await?;
         }
         if cached.is_deleted() {
             self.evict(&cached);
@@ -498,17 +516,6 @@ impl CampaignService {
         })
         .await
     }
-}
-
-fn load(store: &dyn Store, row: CampaignRow, now: Millis) -> Result<CachedCampaign, StoreError> {
-    let damaged = |what: String| StoreError {
-        what: format!("campaign {}: the stored data cannot be read: {what}", row.id),
-        is_fatal: false,
-    };
-    let request: NewCampaign =
-        serde_json::from_str(&row.spec).map_err(|error| damaged(error.to_string()))?;
-    let spec = CampaignSpec::again(&request).map_err(|refused| damaged(refused.detail))?;
-    CachedCampaign::load(store, row, spec, now)
 }
 
 fn count_campaigns(store: &dyn Store) -> Result<u64, StoreError> {

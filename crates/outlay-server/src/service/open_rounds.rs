@@ -171,7 +171,8 @@ mod tests {
             index: numbers(),
             ..Split::default()
         };
-        Arc::new(SplitRow { rounds, split: Arc::new(split), stats_version: 0, at: 0, expires_at })
+        let (split, amendments, stats_version, at) = (Arc::new(split), 0, 0, 0);
+        Arc::new(SplitRow { rounds, split, amendments, stats_version, at, expires_at })
     }
 
     #[test]

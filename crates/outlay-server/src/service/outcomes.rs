@@ -1,8 +1,8 @@
 //! Outcomes between the numbers of the API and the integers of the store.
 
-use outlay::Task;
 use outlay::feedback::{Completions, Reward};
 use outlay::ledger::EntryError;
+use outlay::{Problem, Task};
 
 use super::spec::CampaignSpec;
 use crate::api::TaskResult;
@@ -18,9 +18,11 @@ fn shares(billionths: u64) -> f64 {
     billionths as f64 / Reward::UNITS as f64
 }
 
-/// The outcome of a task as it is stored; errors have their position within the result.
+/// The outcome of a task as it is stored; errors have their position within the result. `problem` is
+/// that of the round.
 pub(super) fn item(
     spec: &CampaignSpec,
+    problem: &Problem,
     row: &SplitRow,
     round: u64,
     result: &TaskResult,
@@ -28,14 +30,17 @@ pub(super) fn item(
     let unknown = || spec.unknown_task(ErrorCode::BadFeedback, &result.task, "/task".to_owned());
     let task = spec.place(&result.task).ok_or_else(unknown)?;
     let place = task as usize;
-    if row.split.available.as_ref().is_some_and(|available| !available[place]) {
+    let is_there =
+        row.split.available.as_ref().is_none_or(|available| available.get(place) == Some(&true));
+    // A task that was added later did not exist.
+    let Some(definition) = problem.tasks().get(place).filter(|_| is_there) else {
         let detail = format!("task {} was not available in round {round}", result.task);
         return Err(refused(detail, "/task"));
-    }
-    let completions = completions(spec, result)?;
+    };
+    let completions = completions(problem, result)?;
     let reward = reward(spec, result, completions)?;
     let delivery = delivery(spec, row, place, result)?;
-    let expected = expected_completions(&spec.problem.tasks()[place], &row.split, place, result);
+    let expected = expected_completions(definition, &row.split, place, result);
     Ok(Item { task, outcome: Outcome { completions, reward, delivery }, expected })
 }
 
@@ -73,7 +78,7 @@ fn invalid(error: &EntryError, pointer: &str) -> ApiError {
     refused(error.to_string(), pointer)
 }
 
-fn completions(spec: &CampaignSpec, result: &TaskResult) -> Result<u64, ApiError> {
+fn completions(problem: &Problem, result: &TaskResult) -> Result<u64, ApiError> {
     let completions = match (result.completed, result.completions) {
         (Some(_), Some(_)) => {
             let detail = "has both completed and completions: give one of them";
@@ -89,7 +94,7 @@ fn completions(spec: &CampaignSpec, result: &TaskResult) -> Result<u64, ApiError
             return Err(refused(detail, "/completed"));
         }
     };
-    let most = if spec.problem.has_counts() { MAX_COMPLETIONS } else { 1 };
+    let most = if problem.has_counts() { MAX_COMPLETIONS } else { 1 };
     if completions > most {
         let task = result.task.clone();
         let error = EntryError::TooManyCompletions { task, completions, most };
@@ -98,7 +103,7 @@ fn completions(spec: &CampaignSpec, result: &TaskResult) -> Result<u64, ApiError
     Ok(completions)
 }
 
-/// The sum of rewards, in billionths of the largest reward.
+/// The sum of rewards, in billionths of the campaign's unit of rewards.
 fn reward(spec: &CampaignSpec, result: &TaskResult, completions: u64) -> Result<u64, ApiError> {
     let (reward_max, task) = (spec.problem.reward_max(), || result.task.clone());
     let error = match result.reward {
@@ -108,6 +113,9 @@ fn reward(spec: &CampaignSpec, result: &TaskResult, completions: u64) -> Result<
         Some(0.0) if completions == 0 => return Ok(0),
         Some(reward) if completions == 0 => EntryError::RewardOfFailure { task: task(), reward },
         Some(reward) if reward >= 0.0 && reward <= completions as f64 * reward_max => {
+            if spec.converts_rewards() {
+                return Ok((reward / spec.reward_unit() * Reward::UNITS as f64 + 0.5) as u64);
+            }
             // The division may have rounded it up.
             let sum = (reward / reward_max).min(completions as f64);
             return Ok(Completions::from_share(completions, sum).unwrap_or_default().reward_sum());
@@ -163,7 +171,7 @@ pub(super) fn result(spec: &CampaignSpec, task: u32, outcome: Outcome) -> TaskRe
         task: spec.name(task).to_owned(),
         completed: (!is_count).then_some(completions > 0),
         completions: is_count.then_some(completions),
-        reward: (completions > 0).then(|| shares(reward) * spec.problem.reward_max()),
+        reward: (completions > 0).then(|| shares(reward) * spec.reward_unit()),
         spend: delivery.map(|delivery| shares(delivery.spent) * spec.spend_unit()),
     }
 }

@@ -124,8 +124,10 @@ impl CampaignService {
                 let rounds = &cached.state().rounds;
                 page.iter().map(|row| rounds.time_of(row.round, now)).collect()
             };
+            let tasks = page.iter().map(|row| row.split.split.spend.len()).max();
+            let spec = cached.spec_with(store, tasks.unwrap_or(0))?;
             let rounds = page.iter().zip(times);
-            let rounds = rounds.map(|(row, time)| views::round(&cached.spec, row, time));
+            let rounds = rounds.map(|(row, time)| views::round(&spec, row, time));
             Ok(RoundList { rounds: rounds.collect(), next })
         };
         self.read(id, page).await
@@ -141,7 +143,9 @@ impl CampaignService {
         let page = move |store: &dyn Store, id: String| {
             let mut page = store.events(&id, after, limit + 1)?;
             let next = last_before_more(&mut page, limit).map(|event| event.seq);
-            let events = page.into_iter().map(|event| views::event(&cached.spec, event)).collect();
+            let tasks = page.iter().map(views::tasks_of).max();
+            let spec = cached.spec_with(store, tasks.unwrap_or(0))?;
+            let events = page.into_iter().map(|event| views::event(&spec, event)).collect();
             Ok(EventList { events, next })
         };
         self.read(id, page).await
@@ -153,14 +157,15 @@ impl CampaignService {
     /// If there is no such campaign or task, or the largest spend is out of range.
     pub async fn curves(&self, id: &str, part: CurvePart) -> Result<CurveList, ApiError> {
         let cached = self.fresh(id).await?;
-        let (tasks, up_to) = part.of(&cached.spec.problem)?;
+        let spec = cached.spec();
+        let (tasks, up_to) = part.of(&spec.problem)?;
         let points =
             part.points.min(MOST_POINTS).min(self.limits().page_tasks / tasks.len().max(1));
         let steps = points.max(2) - 1;
         let drawn = move || {
             let spend: Vec<f64> =
                 (0..=steps).map(|step| up_to * step as f64 / steps as f64).collect();
-            let curves = cached.spec.problem.tasks()[tasks].iter().map(|task| TaskCurve {
+            let curves = spec.problem.tasks()[tasks].iter().map(|task| TaskCurve {
                 task: task.name().to_owned(),
                 success: spend.iter().map(|spend| task.curve().success(*spend)).collect(),
                 spend: spend.clone(),
@@ -193,6 +198,6 @@ impl CampaignService {
 
     /// The given number, or as many as each task of a campaign can have in one response.
     fn share(&self, cached: &CachedCampaign, wanted: usize) -> usize {
-        wanted.min(self.limits().page_tasks / cached.spec.problem.tasks().len().max(1))
+        wanted.min(self.limits().page_tasks / cached.spec().problem.tasks().len().max(1))
     }
 }

@@ -5,17 +5,20 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use outlay::AllocationError;
-use outlay::campaign::{CampaignError, RoundPlanner};
+use outlay::campaign::CampaignError;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant as Deadline;
 
-use super::campaign_cache::CachedCampaign;
+use super::campaign_cache::{CachedCampaign, Planner};
 use super::solvers::{Lane, Solvers, WhenAbandoned};
 use super::views::{self, CampaignTag, Snapshot};
 use super::{CampaignService, busy};
 use crate::api::CampaignState;
 use crate::error::{ApiError, ErrorCode};
 use crate::limits::Limits;
+
+/// How often a split is computed again because the campaign was amended meanwhile.
+const ATTEMPTS: usize = 16;
 
 impl CampaignService {
     /// The version that a client compares to see whether a campaign has changed; none if others
@@ -31,7 +34,7 @@ impl CampaignService {
         Ok(is_known.then_some(tag))
     }
 
-    /// Number of changes of the status of a campaign.
+    /// Number of changes of the status and of the problem of a campaign.
     ///
     /// # Errors
     /// If there is no campaign with this id.
@@ -44,23 +47,34 @@ impl CampaignService {
     /// # Errors
     /// If there is no campaign with this id, or no split was found in time.
     pub async fn campaign(&self, id: &str) -> Result<Arc<CampaignState>, ApiError> {
+        for _ in 0..ATTEMPTS {
+            if let Some(state) = self.campaign_once(id).await? {
+                return Ok(state);
+            }
+        }
+        let detail = format!("campaign {id} is being amended all the time");
+        Err(ApiError::new(ErrorCode::Busy, detail).hint("try again in a second"))
+    }
+
+    /// The same; none if the campaign is amended meanwhile.
+    async fn campaign_once(&self, id: &str) -> Result<Option<Arc<CampaignState>>, ApiError> {
         let cached = self.fresh(id).await?;
         self.look_elsewhere(&cached).await?;
         if let Some(shown) = self.shown(&cached) {
-            return Ok(shown);
+            return Ok(Some(shown));
         }
         let deadline = self.solvers().deadline();
         let planner = self.planner(&cached, deadline).await?;
         // Another request may have computed it in the meantime.
         if let Some(shown) = self.shown(&cached) {
-            return Ok(shown);
+            return Ok(Some(shown));
         }
         let (lane, service) = (cached.solve_time.lane(), self.clone());
         let search = move |cancel: &_| {
             let mut planner = planner;
-            planner.set_cancel(Some(Arc::clone(cancel)));
+            planner.rounds.set_cancel(Some(Arc::clone(cancel)));
             let found = service.look_ahead(&cached, &mut planner);
-            planner.set_cancel(None);
+            planner.rounds.set_cancel(None);
             found
         };
         self.solvers().run(lane, deadline, WhenAbandoned::Finish, search).await?
@@ -101,10 +115,10 @@ impl CampaignService {
         &self,
         cached: &Arc<CachedCampaign>,
         deadline: Deadline,
-    ) -> Result<OwnedMutexGuard<RoundPlanner>, ApiError> {
+    ) -> Result<OwnedMutexGuard<Planner>, ApiError> {
         let turn = Arc::clone(&cached.planner).lock_owned();
         let mut planner = self.solvers().wait(deadline, turn).await?;
-        if !cached.is_outdated() {
+        if cached.is_current(&planner) {
             return Ok(planner);
         }
         let (store, cached) = (Arc::clone(self.store()), Arc::clone(cached));
@@ -116,23 +130,26 @@ impl CampaignService {
     fn look_ahead(
         &self,
         cached: &CachedCampaign,
-        planner: &mut RoundPlanner,
-    ) -> Result<Arc<CampaignState>, ApiError> {
+        planner: &mut Planner,
+    ) -> Result<Option<Arc<CampaignState>>, ApiError> {
         let (now, is_shared) = (self.now(), self.store().is_shared());
         let (snapshot, lesson) = {
             let mut state = cached.state();
-            (Snapshot::new(&mut state, now), state.take_unseen())
+            if state.row.amendments != planner.spec.amendments {
+                return Ok(None);
+            }
+            (Snapshot::new(&mut state, now), state.take_unseen(&planner.spec))
         };
         let (tag, age) = (snapshot.tag, views::age(snapshot.read_at, now, is_shared));
         let begun = Instant::now();
         let seen = lesson
-            .teach(planner)
+            .teach(&mut planner.rounds)
             .and_then(|()| views::campaign(cached, snapshot, planner, age))
             .map_err(|error| failed(cached, &error))?;
         cached.solve_time.set(begun.elapsed());
         let seen = Arc::new(seen);
         cached.set_shown(tag, &seen);
-        Ok(seen)
+        Ok(Some(seen))
     }
 }
 
@@ -140,7 +157,8 @@ impl CampaignService {
 /// issued.
 pub(super) fn failed(cached: &CachedCampaign, error: &CampaignError) -> ApiError {
     let is_cancelled = matches!(error, CampaignError::Allocation(AllocationError::Cancelled));
-    let notes_decisions = !cached.spec.learner.is_count_based() || !cached.spec.guards.is_empty();
+    let spec = cached.spec();
+    let notes_decisions = !spec.learner.is_count_based() || !spec.guards.is_empty();
     if notes_decisions || !is_cancelled {
         cached.state().invalidate();
     }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::CampaignService;
+use super::spec::CampaignSpec;
 use crate::api::NewCampaign;
 use crate::error::ApiError;
 use crate::store::{CampaignRow, Compaction, Millis, Store, StoreError};
@@ -194,13 +195,20 @@ fn compaction(
     if !learner.is_count_based() {
         return Err("its learner needs every round, not only the counts");
     }
+    let has_guards = request.guards.is_some_and(|guards| !guards.is_empty());
+    let keep_last = if has_guards {
+        let spec = CampaignSpec::of_row(row).map_err(|_| "its settings cannot be read")?;
+        Some(spec.full_split())
+    } else {
+        None
+    };
     let retain = Millis::try_from(retain.as_millis()).unwrap_or(Millis::MAX);
     let tasks = u64::from(row.tasks.max(1));
     let at_once = (OUTCOMES_AT_ONCE / tasks).clamp(1, ROUNDS_AT_ONCE);
     Ok(Compaction {
         campaign: row.id.clone(),
         expired_before: sweep.now.saturating_sub(retain),
-        keep_last_full: request.guards.is_some_and(|guards| !guards.is_empty()),
+        keep_last,
         most_rounds: if sweep.is_dry_run { u64::MAX } else { at_once },
         is_dry_run: sweep.is_dry_run,
         at: sweep.now,

@@ -42,9 +42,16 @@ pub(crate) struct SolveTime(AtomicU64);
 impl SolveTime {
     /// Before the first search. Problems that may be hard are treated as hard.
     pub(crate) fn expected(problem: &Problem) -> Self {
+        let time = Self(AtomicU64::new(0));
+        time.reset(problem);
+        time
+    }
+
+    /// The problem is another one now.
+    pub(crate) fn reset(&self, problem: &Problem) {
         let is_quick =
             problem.tasks().len() <= QUICK_TASKS && problem.tasks().iter().all(has_no_search);
-        Self(AtomicU64::new(if is_quick { 0 } else { u64::MAX }))
+        self.0.store(if is_quick { 0 } else { u64::MAX }, Ordering::Relaxed);
     }
 
     pub(crate) fn set(&self, took: Duration) {

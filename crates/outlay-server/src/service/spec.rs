@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use outlay::campaign::{CampaignError, CampaignOptions, Guards, RoundPlanner};
-use outlay::feedback::Feedback;
+use outlay::feedback::{Feedback, Reward};
 use outlay::learner::{LEARNERS, LearnerSpec};
 use outlay::problem::{NoFiles, ProblemErrors};
 use outlay::{Problem, Task};
@@ -12,12 +12,18 @@ use super::solvers::has_no_search;
 use crate::api::{NewCampaign, SeenCompletions};
 use crate::error::{ApiError, ErrorCode, escaped};
 use crate::limits::{AMOUNTS, Limits};
-use crate::store::Millis;
+use crate::store::{CampaignRow, FullSplit, Millis};
 
-/// The settings of a campaign, which never change.
+/// The settings of a campaign. Only its problem can be changed, by amendments.
 #[derive(Debug, PartialEq)]
 pub(super) struct CampaignSpec {
     pub(super) problem: Problem,
+    /// Number of amendments of the problem.
+    pub(super) amendments: u64,
+    /// Rewards are stored in billionths of this amount: the largest reward at the start.
+    reward_unit: f64,
+    /// Spends are stored in billionths of this amount: the budget at the start.
+    spend_unit: f64,
     pub(super) learner: LearnerSpec,
     /// Largest number of rounds.
     pub(super) horizon: Option<u64>,
@@ -54,15 +60,66 @@ impl CampaignSpec {
     /// Reads a request from the store. Accepted requests are accepted again, whatever the limits
     /// are now.
     pub(super) fn again(request: &NewCampaign) -> Result<Self, ApiError> {
+        let problem = parse(&request.problem)?;
         // Campaigns of earlier versions did not start from the log, and continue as they were.
-        let ignore_seen = request.ignore_seen.unwrap_or(true);
-        Self::of(request, parse(&request.problem)?, ignore_seen)
+        let ignore_seen = request.ignore_seen.unwrap_or_else(|| has_log(&problem));
+        Self::of(request, problem, ignore_seen)
+    }
+
+    /// Reads a campaign from the store, with its present problem.
+    pub(super) fn of_row(row: &CampaignRow) -> Result<Self, ApiError> {
+        let unreadable = |error: &serde_json::Error| {
+            ApiError::new(ErrorCode::Internal, format!("the stored data cannot be read: {error}"))
+        };
+        let request: NewCampaign =
+            serde_json::from_str(&row.spec).map_err(|error| unreadable(&error))?;
+        let first = Self::again(&request)?;
+        let Some(problem) = &row.problem else { return Ok(first) };
+        let problem = serde_json::from_str(problem).map_err(|error| unreadable(&error))?;
+        first.with_problem(&request, parse(&problem)?, row.amendments)
+    }
+
+    /// The settings after an amendment. `request` created the campaign.
+    pub(super) fn with_problem(
+        &self,
+        request: &NewCampaign,
+        problem: Problem,
+        amendments: u64,
+    ) -> Result<Self, ApiError> {
+        let &Self { reward_unit, spend_unit, ignore_seen, .. } = self;
+        let spec = Self::of(request, problem, ignore_seen)?;
+        Ok(Self { amendments, reward_unit, spend_unit, ..spec })
     }
 
     /// The request with the choice that the campaign depends on, if its problem has a log.
     pub(super) fn stored_request(&self, request: NewCampaign) -> NewCampaign {
-        let has_log = self.problem.tasks().iter().any(|task| task.seen().is_some());
-        NewCampaign { ignore_seen: has_log.then_some(self.ignore_seen), ..request }
+        let is_said = has_log(&self.problem) || self.ignore_seen;
+        NewCampaign { ignore_seen: is_said.then_some(self.ignore_seen), ..request }
+    }
+
+    /// What distinguishes the splits in which no task is missing.
+    pub(super) fn full_split(&self) -> FullSplit {
+        FullSplit { amendments: self.amendments, tasks: active_tasks(&self.problem) }
+    }
+
+    /// Whether rewards are stored in other units than those of the learner, because the largest
+    /// reward has grown. Its counts are then converted as a whole.
+    pub(super) fn converts_rewards(&self) -> bool {
+        self.reward_unit != self.problem.reward_max()
+    }
+
+    /// A sum of stored rewards in billionths of the largest reward.
+    pub(super) fn learner_rewards(&self, stored: u64, completions: u64) -> u64 {
+        let most = completions.saturating_mul(Reward::UNITS);
+        if !self.converts_rewards() {
+            return stored;
+        }
+        ((stored as f64 * (self.reward_unit / self.problem.reward_max()) + 0.5) as u64).min(most)
+    }
+
+    /// Rewards are stored in billionths of this amount.
+    pub(super) fn reward_unit(&self) -> f64 {
+        self.reward_unit
     }
 
     /// The settings with the choice of another campaign about the log.
@@ -101,7 +158,11 @@ impl CampaignSpec {
             && problem.tasks().iter().all(has_no_search)
             && learner.is_count_based()
             && guards.is_empty();
+        let budget = problem.budget();
         let spec = Self {
+            amendments: 0,
+            reward_unit: problem.reward_max(),
+            spend_unit: if budget > 0.0 { budget } else { 1.0 },
             problem,
             learner,
             horizon,
@@ -138,8 +199,7 @@ impl CampaignSpec {
 
     /// Spends are stored in billionths of this amount.
     pub(super) fn spend_unit(&self) -> f64 {
-        let budget = self.problem.budget();
-        if budget > 0.0 { budget } else { 1.0 }
+        self.spend_unit
     }
 
     /// The index of the task with this name.
@@ -161,6 +221,15 @@ impl CampaignSpec {
             .at(pointer)
             .hint(format!("tasks: {}{more}", names.join(", ")))
     }
+}
+
+fn has_log(problem: &Problem) -> bool {
+    problem.tasks().iter().any(|task| task.seen().is_some())
+}
+
+/// Number of tasks that are not retired.
+pub(super) fn active_tasks(problem: &Problem) -> u32 {
+    problem.tasks().iter().filter(|task| !task.is_retired()).count() as u32
 }
 
 /// The problem in a request. All errors are reported together.
@@ -198,7 +267,7 @@ pub(crate) fn read_problem(
     Ok(problem)
 }
 
-fn parse(document: &serde_json::Value) -> Result<Problem, ApiError> {
+pub(super) fn parse(document: &serde_json::Value) -> Result<Problem, ApiError> {
     Problem::from_value(document, &NoFiles).map_err(|errors| bad_problem(&errors))
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::ask::round_compacted;
 use super::campaign_cache::CachedCampaign;
+use super::spec::CampaignSpec;
 use super::{CampaignService, outcomes, unexpected};
 use crate::api::{self, BulkLine, Corrected, Feedback, TaskResult, Told};
 use crate::error::{ApiError, ErrorCode};
@@ -99,8 +100,10 @@ impl CampaignService {
         }
         let row = self.split(&cached, round).await?;
         let result = TaskResult { task, completed, completions, reward, spend };
+        let spec = self.spec_of(&cached, &row).await?;
+        let problem = self.problem_of(&cached, &spec, &row).await?;
         let Item { task, outcome: to, expected } =
-            outcomes::item(&cached.spec, &row, round, &result)?;
+            outcomes::item(&spec, &problem, &row, round, &result)?;
         let correction = Correction {
             campaign: id.to_owned(),
             round,
@@ -113,8 +116,8 @@ impl CampaignService {
         };
         match self.apply(Command::Correct(correction), Some(&cached)).await? {
             Ok(Done::Corrected { from, .. }) => Ok(Corrected {
-                from: outcomes::result(&cached.spec, task, from),
-                to: outcomes::result(&cached.spec, task, to),
+                from: outcomes::result(&spec, task, from),
+                to: outcomes::result(&spec, task, to),
             }),
             Ok(done) => {
                 Err(ApiError::new(ErrorCode::Internal, format!("the store answered {done:?}")))
@@ -122,13 +125,13 @@ impl CampaignService {
             Err(Refusal::NothingToCorrect) => {
                 let detail = format!(
                     "no outcome of task {} was reported for round {round}",
-                    cached.spec.name(task)
+                    spec.name(task)
                 );
                 Err(ApiError::new(ErrorCode::NothingToCorrect, detail)
                     .hint("report it with PUT …/feedback"))
             }
             Err(Refusal::Compacted) => Err(round_compacted(id, round)),
-            Err(Refusal::TooLarge { task }) => Err(outcomes::too_large(&cached.spec, task)),
+            Err(Refusal::TooLarge { task }) => Err(outcomes::too_large(&spec, task)),
             Err(refusal) => Err(unexpected(&refusal)),
         }
     }
@@ -158,16 +161,24 @@ impl CampaignService {
             Some(row) => row,
             None => self.split(cached, round).await?,
         };
+        let spec = self.spec_of(cached, &row).await?;
+        let past;
+        let problem = if row.amendments == spec.amendments {
+            &spec.problem
+        } else {
+            past = self.problem_of(cached, &spec, &row).await?;
+            &past
+        };
         let mut items: Vec<Item> = Vec::with_capacity(results.len());
         for (position, result) in results.iter().enumerate() {
             if position % CHECKED_AT_ONCE == CHECKED_AT_ONCE - 1 {
                 tokio::task::yield_now().await;
             }
-            let item = outcomes::item(&cached.spec, &row, round, result)
+            let item = outcomes::item(&spec, problem, &row, round, result)
                 .map_err(|refused| refused.below(&format!("/results/{position}")))?;
             items.push(item);
         }
-        check_once(cached, &items)?;
+        check_once(&spec, &items)?;
         Ok(Tell {
             campaign: cached.id.clone(),
             round,
@@ -180,7 +191,7 @@ impl CampaignService {
 }
 
 /// A report has one outcome per task at most.
-fn check_once(cached: &CachedCampaign, items: &[Item]) -> Result<(), ApiError> {
+fn check_once(spec: &CampaignSpec, items: &[Item]) -> Result<(), ApiError> {
     if items.is_sorted_by(|one, next| one.task < next.task) {
         return Ok(());
     }
@@ -190,8 +201,7 @@ fn check_once(cached: &CachedCampaign, items: &[Item]) -> Result<(), ApiError> {
     match places.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         None => Ok(()),
         Some(pair) => {
-            let detail =
-                format!("task {} appears twice in the report", cached.spec.name(pair[0].0));
+            let detail = format!("task {} appears twice in the report", spec.name(pair[0].0));
             Err(ApiError::new(ErrorCode::BadFeedback, detail)
                 .at(format!("/results/{}/task", pair[1].1)))
         }
@@ -215,7 +225,7 @@ fn told(
         }
         Ok(done) => Err(ApiError::new(ErrorCode::Internal, format!("the store answered {done:?}"))),
         Err(Refusal::Conflict { task, stored }) => {
-            let stored = outcomes::result(&cached.spec, task, stored);
+            let stored = outcomes::result(&cached.spec(), task, stored);
             let detail = format!(
                 "a different outcome of task {} was already reported for this round",
                 stored.task
@@ -225,7 +235,7 @@ fn told(
             Err(ApiError { stored: serde_json::to_value(stored).ok().map(Box::new), ..refused })
         }
         Err(Refusal::Compacted) => Err(round_compacted(&cached.id, round)),
-        Err(Refusal::TooLarge { task }) => Err(outcomes::too_large(&cached.spec, task)),
+        Err(Refusal::TooLarge { task }) => Err(outcomes::too_large(&cached.spec(), task)),
         Err(refusal) => Err(unexpected(&refusal)),
     }
 }

@@ -1,11 +1,11 @@
 //! Stored data as the API shows it.
 
 use outlay::Problem;
-use outlay::campaign::{CampaignError, GuardReport, RoundConditions, RoundPlanner};
+use outlay::campaign::{CampaignError, GuardReport, RoundConditions};
 use outlay::feedback::Reward;
 use outlay::problem::CompletionLaw;
 
-use super::campaign_cache::CachedCampaign;
+use super::campaign_cache::{CachedCampaign, Planner};
 use super::campaign_state::State;
 use super::metrics::CampaignMetrics;
 use super::outcomes::result;
@@ -82,26 +82,28 @@ impl Snapshot {
 pub(super) fn campaign(
     cached: &CachedCampaign,
     snapshot: Snapshot,
-    planner: &mut RoundPlanner,
+    planner: &mut Planner,
     age: u64,
 ) -> Result<CampaignState, CampaignError> {
-    let spec = &cached.spec;
+    let Planner { rounds: planner, spec } = planner;
     let Snapshot { tag, status, created_at, standing, .. } = snapshot;
     let next =
         planner.preview(tag.next_round, &RoundConditions::new(spec.problem.budget(), None))?;
     let (spend, success) = (next.spend.clone(), next.success.clone());
     let index = (!spec.learner.chooses_allocation()).then(|| planner.weights());
-    let (most, unit) = (spec.problem.reward_max(), spec.spend_unit());
+    let (most, unit, reward_unit) =
+        (spec.problem.reward_max(), spec.spend_unit(), spec.reward_unit());
     let guards = planner.guard_report().map(|report| guards(report, most));
     let tasks = spec.problem.tasks().iter().zip(&standing.tasks).enumerate().map(
         |(place, (task, count))| TaskState {
             task: task.name().to_owned(),
+            retired: task.is_retired(),
             told: count.told,
             completions: count.completions,
             expected_completions: shares(count.expected),
-            reward_sum: shares(count.reward_sum) * most,
+            reward_sum: shares(count.reward_sum) * reward_unit,
             mean: (count.completions > 0)
-                .then(|| shares(count.reward_sum) * most / count.completions as f64),
+                .then(|| shares(count.reward_sum) * reward_unit / count.completions as f64),
             index: index.map(|index| index[place] * most),
             spend: spend[place],
             success: success[place],
@@ -115,6 +117,7 @@ pub(super) fn campaign(
         id: cached.id.clone(),
         status,
         version: tag.version,
+        amendments: spec.amendments,
         learner: spec.learner.to_string(),
         horizon: spec.horizon,
         budget: spec.problem.budget(),
@@ -256,11 +259,28 @@ pub(super) fn round(spec: &CampaignSpec, row: &RoundRow, now: Millis) -> RoundSt
     }
 }
 
+/// Number of tasks that an event is about, counted from the first.
+pub(super) fn tasks_of(event: &Event) -> usize {
+    let past = |task: &u32| *task as usize + 1;
+    match &event.kind {
+        EventKind::Asked(row) => row.split.spend.len(),
+        EventKind::Told { items, .. } => {
+            items.iter().map(|(task, ..)| past(task)).max().unwrap_or(0)
+        }
+        EventKind::Corrected { task, .. } => past(task),
+        EventKind::Created | EventKind::StatusSet(_) | EventKind::Amended { .. } => 0,
+    }
+}
+
 /// An event.
 pub(super) fn event(spec: &CampaignSpec, event: Event) -> EventEntry {
     let what = match event.kind {
         EventKind::Created => Happening::Created,
         EventKind::StatusSet(status) => Happening::Status { status },
+        // Only an import could bring changes that cannot be read.
+        EventKind::Amended { changes, .. } => {
+            Happening::Amended(serde_json::from_str(&changes).unwrap_or_default())
+        }
         EventKind::Asked(row) => Happening::Asked {
             rounds: row.rounds.clone().collect(),
             budget: row.split.budget,

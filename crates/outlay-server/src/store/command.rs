@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Millis;
-use super::record::{CampaignStatus, Checkpoint, Outcome, Split, TokenRow};
+use super::record::{CampaignStatus, Checkpoint, FullSplit, Outcome, Split, TokenRow};
 
 /// One change, carried out as a whole or not at all.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +13,8 @@ pub enum Command {
     Create(NewCampaign),
     /// Change the status of a campaign.
     SetStatus(StatusChange),
+    /// Replace the problem of a campaign.
+    Amend(ProblemChange),
     /// Delete a campaign permanently.
     Delete(Deletion),
     /// Set the checkpoint of a campaign without rounds, from another store.
@@ -63,6 +65,27 @@ pub struct StatusChange {
     pub token: String,
 }
 
+/// An amendment: another problem for a campaign. Rounds that were issued before keep theirs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProblemChange {
+    /// The campaign.
+    pub campaign: String,
+    /// The new problem.
+    pub problem: String,
+    /// Number of its tasks; at least as many as before, which keep their places.
+    pub tasks: u32,
+    /// The difference to the problem before, for the record.
+    pub changes: String,
+    /// The version that the client has seen; the change is rejected for any other.
+    pub only_if: u64,
+    /// Whether a closed campaign may be changed: only by an import.
+    pub may_be_closed: bool,
+    /// Time.
+    pub at: Millis,
+    /// Public part of the token.
+    pub token: String,
+}
+
 /// The deletion of a campaign. Its id is free immediately; its rows are removed by
 /// [`purge`](super::Store::purge).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,9 +118,9 @@ pub struct Compaction {
     pub campaign: String,
     /// Rounds that expired at this time or before.
     pub expired_before: Millis,
-    /// Whether to keep the last split in which every task was available, and all later splits:
-    /// guards are restored from them.
-    pub keep_last_full: bool,
+    /// Whether to keep the last of these splits and all later splits: guards are restored from
+    /// them.
+    pub keep_last: Option<FullSplit>,
     /// Largest number of rounds per call; at least one split is compacted.
     pub most_rounds: u64,
     /// Only count the rounds; change nothing.
@@ -115,6 +138,9 @@ pub struct Ask {
     pub rounds: Range<u64>,
     /// The split of each round.
     pub split: Arc<Split>,
+    /// Number of amendments of the campaign at the decision; the request is rejected if there have
+    /// been others since.
+    pub amendments: u64,
     /// Version of the counts at the decision: see [`Standing::version`](super::Standing::version).
     pub stats_version: u64,
     /// Time.
@@ -220,6 +246,13 @@ pub enum Done {
         /// The new version.
         version: u64,
     },
+    /// The problem was replaced.
+    Amended {
+        /// The new version.
+        version: u64,
+        /// The new number of amendments.
+        amendments: u64,
+    },
     /// The campaign is deleted.
     Deleted {
         /// Number of its rounds.
@@ -267,6 +300,8 @@ pub enum Refusal {
     },
     /// The campaign is closed, which is final.
     Closed,
+    /// The campaign was amended after the rounds were decided.
+    Amended,
     /// The campaign is not closed, and the deletion was not forced.
     NotClosed,
     /// The round was replaced by its counts: nothing can be reported for it any more.

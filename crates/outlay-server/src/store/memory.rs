@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::record::change;
 use super::{
     Ask, CampaignRow, CampaignStatus, Checkpoint, Command, Compacted, Compaction, Correction,
-    DeletedCampaign, Deletion, Done, Event, EventKind, Item, LOOKED_BACK, Millis, NewCampaign,
-    Outcome, Refusal, RestoredCheckpoint, RoundRow, SplitRow, Standing, StatusChange, Store,
-    StoreError, StoreSize, TaskCount, Tell, TokenRevocation, TokenRow, TokenUse, UsedKey, Verified,
+    DeletedCampaign, Deletion, Done, Event, EventKind, FullSplit, Item, LOOKED_BACK, Millis,
+    NewCampaign, Outcome, ProblemChange, Refusal, RestoredCheckpoint, RoundRow, SplitRow, Standing,
+    StatusChange, Store, StoreError, StoreSize, TaskCount, Tell, TokenRevocation, TokenRow,
+    TokenUse, UsedKey, Verified,
 };
 
 /// A store in memory.
@@ -37,6 +38,8 @@ struct Campaign {
     told: BTreeMap<(u64, u32), Told>,
     events: Vec<Event>,
     checkpoint: Option<Checkpoint>,
+    /// The problem after each amendment.
+    problems: Vec<String>,
 }
 
 /// The reported outcome of a task in a round, and the corrected one.
@@ -72,6 +75,7 @@ impl Kept {
         match command {
             Command::Create(new) => self.create(new),
             Command::SetStatus(change) => self.set_status(change),
+            Command::Amend(change) => self.amend(change),
             Command::Delete(deletion) => self.delete(deletion),
             Command::Restore(restored) => self.restore(restored),
             Command::Ask(ask) => self.ask(ask),
@@ -111,6 +115,8 @@ impl Kept {
             tasks: new.tasks,
             status: CampaignStatus::Open,
             version: 1,
+            amendments: 0,
+            problem: None,
             created_at: new.at,
             changed_at: new.at,
         };
@@ -126,6 +132,7 @@ impl Kept {
             told: BTreeMap::new(),
             events: Vec::new(),
             checkpoint: None,
+            problems: Vec::new(),
         };
         self.campaigns.insert(new.id.clone(), campaign);
         self.record(&new.id, new.at, &new.token, EventKind::Created);
@@ -145,6 +152,33 @@ impl Kept {
         let version = campaign.row.version;
         self.record(&change.campaign, change.at, &change.token, EventKind::StatusSet(change.to));
         Ok(Done::StatusSet { version })
+    }
+
+    fn amend(&mut self, change: &ProblemChange) -> Result<Done, Refusal> {
+        let campaign = self.campaigns.get_mut(&change.campaign).ok_or(Refusal::NoCampaign)?;
+        let row = &mut campaign.row;
+        if row.version != change.only_if {
+            return Err(Refusal::OtherVersion { version: row.version });
+        }
+        if row.status == CampaignStatus::Closed && !change.may_be_closed {
+            return Err(Refusal::Closed);
+        }
+        (row.version, row.amendments) = (row.version + 1, row.amendments + 1);
+        (row.tasks, row.problem) = (change.tasks, Some(change.problem.clone()));
+        let (version, amendments) = (row.version, row.amendments);
+        campaign.problems.push(change.problem.clone());
+        let tasks = change.tasks as usize;
+        let counts = campaign.checkpoint.as_mut().map(|checkpoint| &mut checkpoint.tasks);
+        for counts in counts.into_iter().chain([&mut campaign.standing.tasks]) {
+            counts.resize(counts.len().max(tasks), TaskCount::default());
+        }
+        let kind = EventKind::Amended {
+            problem: change.problem.clone(),
+            tasks: change.tasks,
+            changes: change.changes.clone(),
+        };
+        self.record(&change.campaign, change.at, &change.token, kind);
+        Ok(Done::Amended { version, amendments })
     }
 
     fn delete(&mut self, deletion: &Deletion) -> Result<Done, Refusal> {
@@ -189,6 +223,9 @@ impl Kept {
         {
             return Err(Refusal::KeyUsed { request: used.request, rounds: used.rounds.clone() });
         }
+        if ask.amendments != campaign.row.amendments {
+            return Err(Refusal::Amended);
+        }
         let before = campaign.splits.range(..ask.rounds.end).next_back();
         if before.is_some_and(|(_, split)| split.rounds.end > ask.rounds.start) {
             return Err(Refusal::RoundsTaken);
@@ -200,6 +237,7 @@ impl Kept {
         let row = SplitRow {
             rounds: ask.rounds.clone(),
             split: Arc::clone(&ask.split),
+            amendments: ask.amendments,
             stats_version: ask.stats_version,
             at: ask.at,
             expires_at: ask.expires_at,
@@ -315,12 +353,12 @@ impl Campaign {
 
     /// The splits to compact, without the last one.
     fn to_compact(&self, compaction: &Compaction) -> Vec<u64> {
-        let last_full = || {
-            let is_full = |(_, row): &(&u64, &SplitRow)| row.split.available.is_none();
+        let last_full = |full: FullSplit| {
+            let is_full = |(_, row): &(&u64, &SplitRow)| row.is_full(full);
             self.splits.iter().rev().find(is_full).map_or(0, |(first, _)| *first)
         };
         let last = self.splits.keys().next_back().copied().unwrap_or(0);
-        let end = if compaction.keep_last_full { last.min(last_full()) } else { last };
+        let end = compaction.keep_last.map_or(last, last_full);
         let splits = self.splits.range(..end);
         splits
             .take_while(|(_, row)| row.expires_at <= compaction.expired_before)
@@ -463,6 +501,12 @@ impl Store for MemoryStore {
             .take(limit)
             .cloned()
             .collect())
+    }
+
+    fn problem(&self, campaign: &str, amendments: u64) -> Result<Option<String>, StoreError> {
+        let place = amendments.checked_sub(1).and_then(|place| usize::try_from(place).ok());
+        let problem = |campaign: &Campaign| campaign.problems.get(place?).cloned();
+        Ok(self.read(campaign, problem).flatten())
     }
 
     fn standing(&self, campaign: &str) -> Result<Standing, StoreError> {

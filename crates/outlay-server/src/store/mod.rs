@@ -15,16 +15,16 @@ mod record;
 mod sqlite;
 
 pub use command::{
-    Ask, Command, Compaction, Correction, Deletion, Done, Item, Key, NewCampaign, Refusal,
-    RestoredCheckpoint, StatusChange, Tell, TokenRevocation, TokenUse,
+    Ask, Command, Compaction, Correction, Deletion, Done, Item, Key, NewCampaign, ProblemChange,
+    Refusal, RestoredCheckpoint, StatusChange, Tell, TokenRevocation, TokenUse,
 };
 pub use memory::MemoryStore;
 pub use metrics::{PoolMetrics, StoreMetrics};
 pub use postgres::{PostgresOptions, PostgresStore, Slots};
 pub use record::{
     CampaignRow, CampaignSnapshot, CampaignStatus, Checkpoint, Compacted, DeletedCampaign,
-    Delivery, Event, EventKind, Outcome, RoundRow, Split, SplitRow, Standing, StoreSize, TaskCount,
-    TokenRow, UsedKey, Verified,
+    Delivery, Event, EventKind, FullSplit, Outcome, RoundRow, Split, SplitRow, Standing, StoreSize,
+    TaskCount, TokenRow, UsedKey, Verified,
 };
 pub(crate) use sqlite::{DATABASE, private_file, private_folder, sync_folder};
 pub use sqlite::{DISK_FULL, SqliteOptions, SqliteStore, StoreMark};
@@ -100,6 +100,10 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Campaigns in the order of their ids, those after `after`.
     fn campaigns(&self, after: Option<&str>, limit: usize) -> Result<Vec<CampaignRow>, StoreError>;
 
+    /// The problem of a campaign after this number of amendments; none if there were fewer, and for
+    /// zero.
+    fn problem(&self, campaign: &str, amendments: u64) -> Result<Option<String>, StoreError>;
+
     /// The counts of a campaign.
     fn standing(&self, campaign: &str) -> Result<Standing, StoreError>;
 
@@ -117,6 +121,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         Ok(Some(CampaignSnapshot {
             status: row.status,
             version: row.version,
+            amendments: row.amendments,
             created_at: row.created_at,
             changed_at: row.changed_at,
             standing: self.standing(campaign)?,

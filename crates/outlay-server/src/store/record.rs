@@ -27,12 +27,16 @@ pub struct CampaignRow {
     pub id: String,
     /// Its request, see [`NewCampaign`](super::NewCampaign).
     pub spec: String,
-    /// Number of tasks.
+    /// Number of tasks, including those that were added later.
     pub tasks: u32,
     /// The status.
     pub status: CampaignStatus,
-    /// Number of changes of the status, from 1.
+    /// Number of changes of the status and of the problem, from 1.
     pub version: u64,
+    /// Number of amendments.
+    pub amendments: u64,
+    /// The problem after the last amendment; absent if there was none.
+    pub problem: Option<String>,
     /// Time of creation.
     pub created_at: Millis,
     /// Time of the last change of the status.
@@ -44,8 +48,10 @@ pub struct CampaignRow {
 pub struct CampaignSnapshot {
     /// The status.
     pub status: CampaignStatus,
-    /// Number of changes of the status, from 1.
+    /// Number of changes of the status and of the problem, from 1.
     pub version: u64,
+    /// Number of amendments.
+    pub amendments: u64,
     /// Time of creation; another time means another campaign with the same id.
     pub created_at: Millis,
     /// Time of the last change of the status.
@@ -100,12 +106,32 @@ pub struct SplitRow {
     pub rounds: Range<u64>,
     /// The spends.
     pub split: Arc<Split>,
+    /// Number of amendments before it: it belongs to the problem after these.
+    pub amendments: u64,
     /// Version of the counts that it is based on.
     pub stats_version: u64,
     /// Time.
     pub at: Millis,
     /// Time of expiry.
     pub expires_at: Millis,
+}
+
+impl SplitRow {
+    /// Whether it is for the problem after this number of amendments and has this many available
+    /// tasks: all of those that are not retired.
+    #[must_use]
+    pub fn is_full(&self, full: FullSplit) -> bool {
+        self.amendments == full.amendments && self.split.there() == full.tasks as usize
+    }
+}
+
+/// What distinguishes the splits of the present problem in which no task is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FullSplit {
+    /// Number of amendments.
+    pub amendments: u64,
+    /// Number of tasks that are not retired.
+    pub tasks: u32,
 }
 
 /// Outcome of a task in a round. An unknown outcome is absent, which differs from a failure.
@@ -140,7 +166,8 @@ impl Outcome {
     /// Whether sums of such outcomes never become too large: a report of at most one completion
     /// without a spend.
     pub(crate) fn is_single(&self, expected: u64) -> bool {
-        self.completions <= 1 && self.delivery.is_none() && expected <= 1_000_000_000
+        let is_small = self.reward <= 1_000_000_000 && expected <= 1_000_000_000;
+        self.completions <= 1 && self.delivery.is_none() && is_small
     }
 }
 
@@ -347,6 +374,15 @@ pub enum EventKind {
     Created,
     /// The status was set.
     StatusSet(CampaignStatus),
+    /// The problem was replaced.
+    Amended {
+        /// The new problem.
+        problem: String,
+        /// Number of its tasks.
+        tasks: u32,
+        /// The difference to the problem before.
+        changes: String,
+    },
     /// Rounds were issued.
     Asked(SplitRow),
     /// Outcomes were reported; only new ones are included.

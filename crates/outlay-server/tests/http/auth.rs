@@ -30,12 +30,13 @@ enum Needs {
 
 use Needs::{All, Any, Campaign, Nothing};
 
-const TABLE: [(&str, &str, Needs); 23] = [
+const TABLE: [(&str, &str, Needs); 24] = [
     ("get", "/v1/campaigns", All("read")),
     ("put", "/v1/campaigns/{campaign}", Campaign("admin")),
     ("get", "/v1/campaigns/{campaign}", Campaign("read")),
     ("patch", "/v1/campaigns/{campaign}", Campaign("admin")),
     ("delete", "/v1/campaigns/{campaign}", Campaign("admin")),
+    ("put", "/v1/campaigns/{campaign}/problem", Campaign("admin")),
     ("get", "/v1/campaigns/{campaign}/curves", Campaign("read")),
     ("get", "/v1/campaigns/{campaign}/events", Campaign("read")),
     ("get", "/v1/campaigns/{campaign}/events/stream", Campaign("read")),

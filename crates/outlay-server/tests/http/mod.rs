@@ -1,5 +1,6 @@
 //! The service as its clients meet it: over real sockets, mostly on the store in memory.
 
+mod amendments;
 mod api;
 mod auth;
 mod client;

@@ -43,6 +43,10 @@ fn fill(store: &dyn Store) {
         correct("ä/\"1\"", 1, 0, FAILED),
         tell("ä/\"1\"", 4, &[(0, FAILED)]),
         set_status("ä/\"1\"", CampaignStatus::Open, 2),
+        amend("ä/\"1\"", 5, 3, 1),
+        Command::Ask(outlay_server::store::Ask { amendments: 1, ..asked("ä/\"1\"", 9..12, 5) }),
+        tell("ä/\"1\"", 10, &[(4, done(77)), (1, FAILED)]),
+        amend("ä/\"1\"", 5, 4, 2),
         create("nothing happens", 2),
         Command::AddToken(TokenRow {
             campaign: Some("b-*".into()),
@@ -85,7 +89,15 @@ fn an_export_is_imported_into_any_store_and_nothing_changes() {
     let contents = import(&second, &mut lines.as_bytes()).unwrap();
     assert_eq!(
         contents,
-        Contents { lines: 17, tokens: 2, campaigns: 3, rounds: 7, items: 6, corrections: 2 }
+        Contents {
+            lines: 21,
+            tokens: 2,
+            campaigns: 3,
+            rounds: 10,
+            items: 8,
+            corrections: 2,
+            amendments: 2,
+        }
     );
     assert_eq!(without_seq(&second), without_seq(&first));
     assert_eq!(exported(&second), lines);
@@ -252,7 +264,7 @@ fn a_backup_comes_back_as_it_was() {
     let manifest = backup(data.path(), &copy, 1234).unwrap();
     assert_eq!(
         (manifest.made_at, manifest.campaigns, manifest.rounds, manifest.items),
-        (1234, 3, 7, 6)
+        (1234, 3, 10, 8)
     );
     assert_eq!(manifest.store, store.mark().unwrap().uuid);
     let mut left: Vec<_> =
@@ -344,10 +356,10 @@ fn what_is_no_backup_is_refused_and_nothing_is_left() {
     refused("cannot read");
     std::fs::write(&database, &whole).unwrap();
     for (from, to, part) in [
-        ("\"items\": 6", "\"items\": 7", "does not contain the store in its manifest"),
+        ("\"items\": 8", "\"items\": 9", "does not contain the store in its manifest"),
         ("\"outlay_backup\": 1", "\"outlay_backup\": 2", "has format 2"),
         ("\"seq\"", "\"sequence\"", "is not the manifest of a backup"),
-        ("\"form\": 6", "\"form\": 99", "does not contain the store in its manifest"),
+        ("\"form\": 7", "\"form\": 99", "does not contain the store in its manifest"),
     ] {
         std::fs::write(&manifest, whole_manifest.replace(from, to)).unwrap();
         refused(part);
@@ -429,7 +441,7 @@ fn an_export_is_surveyed_before_anything_is_done() {
     let whole = exported(&store);
     let lines: Vec<&str> = whole.lines().collect();
     let survey = |lines: &[&str]| survey(&mut lines.join("\n").as_bytes());
-    assert_eq!(survey(&lines).unwrap().items, 6);
+    assert_eq!(survey(&lines).unwrap().items, 8);
     for missing in 0..lines.len() {
         let rest: Vec<&str> = lines
             .iter()

@@ -1,6 +1,6 @@
 //! Files of earlier programs: `form-1` was written by a service before tokens had a last use,
 //! `form-2` before rounds could be compacted and campaigns deleted, `form-4` before tasks could complete
-//! several times, `form-5` before rounds had scales. Each was exported as
+//! several times, `form-5` before rounds had scales and campaigns could be amended. Each was exported as
 //! well.
 
 use std::path::Path;
@@ -39,7 +39,7 @@ fn a_file_of_the_first_form_is_read_as_it_is() {
 fn a_file_of_the_first_form_is_brought_to_the_present_one_and_goes_on() {
     let place = first_form();
     let store = SqliteStore::open(place.path(), &any_file_system()).unwrap();
-    assert_eq!((store.mark().unwrap().form, store.verify().unwrap().faults), (6, Vec::new()));
+    assert_eq!((store.mark().unwrap().form, store.verify().unwrap().faults), (7, Vec::new()));
     assert_eq!(exported(&store), EXPORT);
     let id = store.tokens().unwrap()[0].id.clone();
     one(&store, Command::UseToken(TokenUse { id, at: 7 })).unwrap();
@@ -57,7 +57,7 @@ fn a_backup_of_the_first_form_comes_back_in_the_present_one() {
     let data = folder();
     restore(&copy, data.path(), &any_file_system()).unwrap();
     let store = SqliteStore::open(data.path(), &any_file_system()).unwrap();
-    assert_eq!((store.mark().unwrap().form, exported(&store)), (6, EXPORT.to_owned()));
+    assert_eq!((store.mark().unwrap().form, exported(&store)), (7, EXPORT.to_owned()));
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_file_of_the_second_form_is_read_and_goes_on() {
     assert_eq!((store.mark().unwrap().form, store.verify().unwrap().faults), (2, Vec::new()));
     drop(store);
     let store = SqliteStore::open(place.path(), &any_file_system()).unwrap();
-    assert_eq!((store.mark().unwrap().form, exported_2(&store)), (6, EXPORT_2.to_owned()));
+    assert_eq!((store.mark().unwrap().form, exported_2(&store)), (7, EXPORT_2.to_owned()));
     // A key that was used before the update is still known, and goes with its campaign.
     assert!(store.used_key("", "k1", 0).unwrap().is_some());
     let standing = store.standing("shop").unwrap();
@@ -119,7 +119,7 @@ fn a_file_from_before_there_were_counts_is_read_and_goes_on() {
     assert_eq!((store.mark().unwrap().form, store.verify().unwrap().faults), (4, Vec::new()));
     drop(store);
     let store = SqliteStore::open(place.path(), &any_file_system()).unwrap();
-    assert_eq!((store.mark().unwrap().form, exported_4(&store)), (6, EXPORT_4.to_owned()));
+    assert_eq!((store.mark().unwrap().form, exported_4(&store)), (7, EXPORT_4.to_owned()));
     // What was told before is known, and both kinds of outcomes add up.
     let before = store.standing("shop").unwrap();
     assert_eq!(one(&store, tell("shop", 5, &[(0, done(33_333_333))])), counted(&[false], true));
@@ -154,7 +154,7 @@ fn a_file_from_before_there_were_scales_is_read_and_goes_on() {
     assert_eq!((store.mark().unwrap().form, store.verify().unwrap().faults), (5, Vec::new()));
     drop(store);
     let store = SqliteStore::open(place.path(), &any_file_system()).unwrap();
-    assert_eq!((store.mark().unwrap().form, exported(&store)), (6, EXPORT_5.to_owned()));
+    assert_eq!((store.mark().unwrap().form, exported(&store)), (7, EXPORT_5.to_owned()));
     let rounds = store.lease_rounds("shop", 3).unwrap();
     assert_eq!(rounds, 4..7);
     one(&store, ask("shop", 6..7, 2)).unwrap();

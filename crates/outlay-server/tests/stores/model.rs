@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use outlay_server::store::{
-    CampaignStatus, Command, Compaction, Delivery, Done, Item, Outcome, Refusal, Standing, Store,
-    TaskCount, TokenRevocation,
+    Ask, CampaignStatus, Command, Compaction, Delivery, Done, FullSplit, Item, Outcome, Refusal,
+    Standing, Store, TaskCount, TokenRevocation,
 };
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
@@ -70,6 +70,12 @@ enum Step {
         to: CampaignStatus,
         is_current: bool,
     },
+    /// Another problem, with as many tasks or more.
+    Amend {
+        campaign: usize,
+        more: u32,
+        is_current: bool,
+    },
     Create {
         campaign: usize,
         is_same: bool,
@@ -120,6 +126,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (campaign.clone(), 0..6_usize, 0..TASKS, 0..OUTCOMES.len(), prop::option::of(prop_oneof![Just(chance(0)), 0..3_u64]))
             .prop_map(|(campaign, round, task, to, expected)| Step::Correct { campaign, round, task, to, expected }),
         1 => (campaign.clone(), status, any::<bool>()).prop_map(|(campaign, to, is_current)| Step::Status { campaign, to, is_current }),
+        2 => (campaign.clone(), 0..2_u32, prop::bool::weighted(0.8)).prop_map(|(campaign, more, is_current)| Step::Amend { campaign, more, is_current }),
         1 => (campaign, any::<bool>()).prop_map(|(campaign, is_same)| Step::Create { campaign, is_same }),
         1 => (0..3_u8, any::<bool>()).prop_map(|(id, revokes)| Step::Token { id, revokes }),
         1 => delete.prop_map(|(campaign, is_current, force, purge)| Step::Delete { campaign, is_current, force, purge }),
@@ -147,15 +154,17 @@ struct Campaign {
     spec: String,
     status: Option<CampaignStatus>,
     version: u64,
+    amendments: u64,
+    tasks: u32,
     /// Expiry and tasks that are there, of each round.
-    rounds: BTreeMap<u64, (i64, [bool; 3])>,
+    rounds: BTreeMap<u64, (i64, Vec<bool>)>,
     /// First and corrected, and the predicted completions.
     told: BTreeMap<(u64, u32), (Outcome, Outcome, u64)>,
     late: u64,
     corrections: u64,
     events: u64,
-    /// Whether all tasks are there, of each split by its rounds.
-    splits: BTreeMap<(u64, u64), bool>,
+    /// Amendments before it and tasks that are there, of each split by its rounds.
+    splits: BTreeMap<(u64, u64), FullSplit>,
     /// Events, late outcomes and corrections of each round.
     of_round: BTreeMap<u64, [u64; 3]>,
     /// What was compacted, and up to which round.
@@ -170,7 +179,8 @@ impl Campaign {
 
     /// Rounds and outcomes that are compacted, and whether that is all.
     fn compact(&mut self, compaction: &Compaction) -> (u64, u64, bool) {
-        let last = self.splits.iter().rfind(|(_, full)| **full || !compaction.keep_last_full);
+        let is_kept = |split: &FullSplit| compaction.keep_last.is_none_or(|full| *split == full);
+        let last = self.splits.iter().rfind(|(_, split)| is_kept(split));
         let last = last.map_or(0, |(rounds, _)| rounds.0);
         let old: Vec<(u64, u64)> = self
             .splits
@@ -181,7 +191,7 @@ impl Campaign {
             })
             .collect();
         let (mut rounds, mut outcomes) = (0, 0);
-        self.compacted.tasks.resize(TASKS as usize, TaskCount::default());
+        self.compacted.tasks.resize(self.tasks as usize, TaskCount::default());
         for (first, end) in old {
             if rounds >= compaction.most_rounds {
                 return (rounds, outcomes, false);
@@ -225,7 +235,7 @@ impl Campaign {
     }
 
     fn standing(&self) -> Standing {
-        let mut tasks = vec![TaskCount::default(); TASKS as usize];
+        let mut tasks = vec![TaskCount::default(); self.tasks as usize];
         for ((_, task), (_, outcome, expected)) in &self.told {
             let count = &mut tasks[*task as usize];
             count.told += 1;
@@ -260,6 +270,7 @@ impl Model {
                         spec: new.spec.clone(),
                         status,
                         version: 1,
+                        tasks: new.tasks,
                         events: 1,
                         ..Campaign::default()
                     };
@@ -279,6 +290,24 @@ impl Model {
                 (campaign.status, campaign.version, campaign.events) =
                     (Some(change.to), campaign.version + 1, campaign.events + 1);
                 Ok(Done::StatusSet { version: campaign.version })
+            }
+            Command::Amend(change) => {
+                let campaign =
+                    self.campaigns.get_mut(&change.campaign).ok_or(Refusal::NoCampaign)?;
+                if campaign.version != change.only_if {
+                    return Err(Refusal::OtherVersion { version: campaign.version });
+                }
+                if campaign.status == Some(CampaignStatus::Closed) {
+                    return Err(Refusal::Closed);
+                }
+                (campaign.version, campaign.events) = (campaign.version + 1, campaign.events + 1);
+                (campaign.amendments, campaign.tasks) = (campaign.amendments + 1, change.tasks);
+                if campaign.compacted_end > 0 {
+                    let tasks = change.tasks as usize;
+                    campaign.compacted.tasks.resize(tasks, TaskCount::default());
+                }
+                let (version, amendments) = (campaign.version, campaign.amendments);
+                Ok(Done::Amended { version, amendments })
             }
             Command::Delete(deletion) => {
                 let campaign = self.campaigns.get(&deletion.campaign).ok_or(Refusal::NoCampaign)?;
@@ -305,6 +334,9 @@ impl Model {
                         return Err(Refusal::KeyUsed { request: *request, rounds: rounds.clone() });
                     }
                 }
+                if ask.amendments != campaign.amendments {
+                    return Err(Refusal::Amended);
+                }
                 if ask.rounds.clone().any(|round| campaign.rounds.contains_key(&round)) {
                     return Err(Refusal::RoundsTaken);
                 }
@@ -314,17 +346,16 @@ impl Model {
                         (key.request, ask.rounds.clone(), key.expires_at, ask.campaign.clone()),
                     );
                 }
-                let there = ask
-                    .split
-                    .available
-                    .as_ref()
-                    .map_or([true; 3], |there| [there[0], there[1], there[2]]);
+                let all = || vec![true; ask.split.spend.len()];
+                let there = ask.split.available.clone().unwrap_or_else(all);
+                let tasks = there.iter().filter(|there| **there).count() as u32;
+                let rounds = ask.rounds.clone();
                 campaign
                     .rounds
-                    .extend(ask.rounds.clone().map(|round| (round, (ask.expires_at, there))));
+                    .extend(rounds.map(|round| (round, (ask.expires_at, there.clone()))));
                 campaign.events += 1;
-                let is_full = ask.split.available.is_none();
-                campaign.splits.insert((ask.rounds.start, ask.rounds.end), is_full);
+                let split = FullSplit { amendments: ask.amendments, tasks };
+                campaign.splits.insert((ask.rounds.start, ask.rounds.end), split);
                 Ok(Done::Asked)
             }
             Command::Tell(tell) => {
@@ -444,6 +475,21 @@ impl Play<'_> {
         self.model.campaigns.get(&self.id(campaign))?.rounds.keys().rev().nth(place).copied()
     }
 
+    /// Amendments and tasks of a campaign when the waiting commands are carried out, if none of the
+    /// amendments among them is refused.
+    fn present(&self, id: &str) -> (u64, u32) {
+        let known = self.model.campaigns.get(id);
+        let (amendments, tasks) = known.map_or((0, TASKS), |known| (known.amendments, known.tasks));
+        let version = known.map_or(1, |known| known.version);
+        let mut waiting = self.waiting.iter().filter_map(|command| match command {
+            Command::Amend(change) if change.campaign == id && change.only_if == version => {
+                Some(change.tasks)
+            }
+            _ => None,
+        });
+        waiting.next_back().map_or((amendments, tasks), |tasks| (amendments + 1, tasks))
+    }
+
     fn send(&mut self, command: Command) {
         self.sent.push(command.clone());
         self.waiting.push(command);
@@ -457,8 +503,12 @@ impl Play<'_> {
                     return;
                 }
                 let rounds = self.store().lease_rounds(&id, count).unwrap();
-                let mut ask = asked(&id, rounds, TASKS);
-                Arc::make_mut(&mut ask.split).available = mask.map(Vec::from);
+                let (amendments, tasks) = self.present(&id);
+                let mut ask = Ask { amendments, ..asked(&id, rounds, tasks) };
+                let all = |mask: [bool; 3]| {
+                    mask.into_iter().chain(std::iter::repeat(true)).take(tasks as usize).collect()
+                };
+                Arc::make_mut(&mut ask.split).available = mask.map(all);
                 (ask.at, ask.expires_at) = (self.now, self.now + 3_600_000 * hours);
                 // Keys live longer than time moves within a sequence, but for one of them.
                 let until = self.now + if used == Some(0) { 3_600_000 } else { 1000 * DAY };
@@ -473,12 +523,14 @@ impl Play<'_> {
                 let known = self.model.campaigns.get(&id);
                 // No replica leases a round twice, so a compacted round is never requested.
                 if known.is_some_and(|campaign| campaign.compacted_end <= first) {
-                    self.send(ask(&id, first..first + 2, TASKS));
+                    let (amendments, tasks) = self.present(&id);
+                    let ask = Ask { amendments, ..asked(&id, first..first + 2, tasks) };
+                    self.send(Command::Ask(ask));
                 }
             }
             Step::Tell { campaign, round, outcomes, is_late } => {
                 let Some(round) = self.round(campaign, round) else { return };
-                let there = self.model.campaigns[&self.id(campaign)].rounds[&round].1;
+                let there = self.model.campaigns[&self.id(campaign)].rounds[&round].1.clone();
                 let outcomes =
                     (0..TASKS).zip(there).zip(outcomes).filter(|((_, is_there), _)| *is_there);
                 let outcomes: Vec<_> = outcomes
@@ -513,6 +565,13 @@ impl Play<'_> {
                 let version = self.model.campaigns.get(&id).map_or(1, |campaign| campaign.version);
                 self.send(set_status(&id, to, if is_current { version } else { version + 5 }));
             }
+            Step::Amend { campaign, more, is_current } => {
+                let id = self.id(campaign);
+                let version = self.model.campaigns.get(&id).map_or(1, |campaign| campaign.version);
+                let (amendments, tasks) = self.present(&id);
+                let version = if is_current { version } else { version + 5 };
+                self.send(amend(&id, tasks + more, version, amendments + 1));
+            }
             Step::Create { campaign, is_same } => {
                 let is_there = self.model.campaigns.contains_key(&self.id(campaign));
                 let tasks = if is_same || !is_there { TASKS } else { 9 };
@@ -543,8 +602,10 @@ impl Play<'_> {
                 self.commit();
                 let expired_before = self.now + 3_600_000 * hours;
                 let id = self.id(campaign);
+                let (amendments, tasks) = self.present(&id);
+                let keep_last = keep_last_full.then_some(FullSplit { amendments, tasks });
                 let compaction =
-                    Compaction { keep_last_full, ..compaction(&id, expired_before, most_rounds) };
+                    Compaction { keep_last, ..compaction(&id, expired_before, most_rounds) };
                 let compacted = self.store().compact(&compaction).unwrap();
                 let known = self.model.campaigns.get_mut(&id);
                 let expected = known.map_or((0, 0, true), |known| known.compact(&compaction));
@@ -573,6 +634,9 @@ impl Play<'_> {
         for (id, campaign) in &self.model.campaigns {
             let row = store.campaign(id).unwrap().unwrap();
             assert_eq!((row.status, row.version), (campaign.status.unwrap(), campaign.version));
+            assert_eq!((row.amendments, row.tasks), (campaign.amendments, campaign.tasks));
+            assert_eq!(row.problem, store.problem(id, campaign.amendments).unwrap());
+            assert_eq!(row.problem.is_some(), campaign.amendments > 0);
             assert_eq!(store.standing(id).unwrap(), campaign.standing());
             let compacted =
                 store.checkpoint(id).unwrap().map(|found| (found.end, found.standing()));
@@ -590,7 +654,10 @@ impl Play<'_> {
                 assert_eq!(row.told, told.collect::<Vec<_>>());
                 assert_eq!(row.split.expires_at, campaign.rounds[&row.round].0);
                 assert_eq!(store.split(id, row.round).unwrap().as_ref(), Some(&*row.split));
-                let (found, sent) = (&row.split.split, split(TASKS, row.split.rounds.start));
+                let (first, there) = (row.split.rounds.start, &campaign.rounds[&row.round].1);
+                let (found, sent) = (&row.split.split, split(there.len() as u32, first));
+                let of_split = campaign.splits[&(first, row.split.rounds.end)];
+                assert!(row.split.is_full(of_split), "{row:?} {of_split:?}");
                 assert_eq!((&found.scale, &found.volume), (&sent.scale, &sent.volume));
             }
             let open = campaign

@@ -143,6 +143,10 @@ impl Store for Planted {
         self.store.campaigns(after, limit)
     }
 
+    fn problem(&self, campaign: &str, amendments: u64) -> Result<Option<String>, StoreError> {
+        self.store.problem(campaign, amendments)
+    }
+
     fn standing(&self, campaign: &str) -> Result<Standing, StoreError> {
         let mut standing = self.store.standing(campaign)?;
         if let (Mistake::CountsTwice, Some(counts)) =

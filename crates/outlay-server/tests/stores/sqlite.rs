@@ -156,7 +156,7 @@ fn a_file_of_a_later_program_is_refused_and_left_alone() {
     meddle(folder.path(), "UPDATE meta SET value = 99 WHERE name = 'outlay_store'");
     let before = std::fs::read(folder.path().join("outlay.db")).unwrap();
     for error in [refused(folder.path()), SqliteStore::open_to_read(folder.path()).unwrap_err()] {
-        assert!(error.what.ends_with("has form 99, and this outlay knows forms up to 6: use the later outlay that wrote it"), "{error}");
+        assert!(error.what.ends_with("has form 99, and this outlay knows forms up to 7: use the later outlay that wrote it"), "{error}");
     }
     assert_eq!(std::fs::read(folder.path().join("outlay.db")).unwrap(), before);
 }
@@ -219,7 +219,7 @@ fn a_file_that_was_tampered_with_is_refused() {
         ("UPDATE told SET items = x'ff' WHERE round = 3", "cannot check"),
         ("UPDATE told SET campaign = 9 WHERE round = 3", "1 reports belong to no campaign"),
         (
-            "INSERT INTO ask SELECT campaign, 3, 9, there, 99, stats_version, at, expires_at, token, budget, available, spend, success, idx, scale, volume FROM ask",
+            "INSERT INTO ask SELECT campaign, 3, 9, there, 99, stats_version, at, expires_at, token, budget, available, spend, success, idx, scale, volume, amendments FROM ask",
             "a round was issued twice",
         ),
     ] {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use outlay_server::store::{
     Ask, Command, Compaction, Correction, Deletion, Delivery, Done, Item, Key, NewCampaign,
-    Outcome, Refusal, Split, StatusChange, Store, Tell, TokenRow,
+    Outcome, ProblemChange, Refusal, Split, StatusChange, Store, Tell, TokenRow,
 };
 
 pub(crate) const DAY: i64 = 86_400_000;
@@ -46,6 +46,20 @@ pub(crate) fn set_status(
     })
 }
 
+/// The n-th amendment of a campaign, which has this many tasks then.
+pub(crate) fn amend(campaign: &str, tasks: u32, only_if: u64, amendment: u64) -> Command {
+    Command::Amend(ProblemChange {
+        campaign: campaign.into(),
+        problem: format!("{{\"tasks\":{tasks},\"amendment\":{amendment}}}"),
+        tasks,
+        changes: "{\"added\":[\"ü\"]}".into(),
+        only_if,
+        may_be_closed: false,
+        at: 2500,
+        token: "amender".into(),
+    })
+}
+
 pub(crate) fn delete(campaign: &str, only_if: u64, force: bool) -> Command {
     Command::Delete(Deletion {
         campaign: campaign.into(),
@@ -61,7 +75,7 @@ pub(crate) fn compaction(campaign: &str, expired_before: i64, most_rounds: u64) 
     Compaction {
         campaign: campaign.into(),
         expired_before,
-        keep_last_full: false,
+        keep_last: None,
         most_rounds,
         is_dry_run: false,
         at: 7000,
@@ -91,6 +105,7 @@ pub(crate) fn asked(campaign: &str, rounds: Range<u64>, tasks: u32) -> Ask {
         campaign: campaign.into(),
         rounds,
         split,
+        amendments: 0,
         stats_version: 0,
         at: 3000,
         expires_at: 3000 + DAY,

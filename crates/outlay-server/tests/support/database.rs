@@ -54,7 +54,9 @@ impl Database {
             ALTER TABLE correction DROP COLUMN from_completions, DROP COLUMN from_spent, DROP COLUMN from_allocated,
                 DROP COLUMN to_completions, DROP COLUMN to_spent, DROP COLUMN to_allocated, DROP COLUMN to_expected;
             ALTER TABLE stat DROP COLUMN spent, DROP COLUMN allocated;
-            ALTER TABLE split DROP COLUMN scale, DROP COLUMN volume;
+            ALTER TABLE split DROP COLUMN scale, DROP COLUMN volume, DROP COLUMN amendments;
+            ALTER TABLE campaign DROP COLUMN amendments;
+            DROP TABLE amendment;
             UPDATE outlay_schema SET version = 4",
         );
     }

@@ -79,6 +79,10 @@ impl Store for Wrapped {
         self.inner.campaigns(after, limit)
     }
 
+    fn problem(&self, campaign: &str, amendments: u64) -> Result<Option<String>, StoreError> {
+        self.inner.problem(campaign, amendments)
+    }
+
     fn standing(&self, campaign: &str) -> Result<Standing, StoreError> {
         self.inner.standing(campaign)
     }

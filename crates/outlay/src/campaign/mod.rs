@@ -310,9 +310,7 @@ impl Campaign {
 
     /// Sets the spend with which the guards, if there are any, compare the task's next one.
     pub(crate) fn set_reference_spend(&mut self, task: usize, spend: f64) {
-        if let Some(state) = &mut self.planner.guard_state {
-            state.set_reference_spend(task, spend);
-        }
+        self.planner.set_reference_spend(task, spend);
     }
 
     /// Accepts gains of rounds in which tasks completed more than once.

@@ -155,6 +155,13 @@ impl RoundPlanner {
         self.cancel = cancel;
     }
 
+    /// Sets the spend with which the guards, if there are any, compare the next one of a task.
+    pub fn set_reference_spend(&mut self, task: usize, spend: f64) {
+        if let Some(state) = self.guard_state.as_mut().filter(|_| task < self.names.len()) {
+            state.set_reference_spend(task, spend);
+        }
+    }
+
     /// The numbers that the learner wrote for the last round: weights or an allocation.
     #[must_use]
     pub fn weights(&self) -> &[f64] {

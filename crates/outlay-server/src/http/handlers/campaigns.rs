@@ -9,7 +9,9 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize, Serializer};
 use utoipa::IntoParams;
 
-use crate::api::{CampaignChange, CampaignList, CampaignState, CurveList, EventList, NewCampaign};
+use crate::api::{
+    CampaignChange, CampaignList, CampaignState, CurveList, EventList, NewCampaign, NewProblem,
+};
 use crate::error::{ApiError, ErrorCode};
 use crate::http::App;
 use crate::http::answers::Answers;
@@ -19,6 +21,10 @@ use crate::http::extract::{
 };
 use crate::http::parameters::{InCampaign, NamedPage, Page, within};
 use crate::service::CurvePart;
+
+impl HasFreePart for NewProblem {
+    const RECORDS: &'static [&'static str] = &[];
+}
 
 impl HasFreePart for NewCampaign {
     const RECORDS: &'static [&'static str] = &["guards"];
@@ -138,6 +144,45 @@ pub(crate) async fn patch(
     };
     let state = service.set_status(&id, change, version, &caller.0).await?;
     Ok(([(header::ETAG, etag(&state))], Json(&*state)).into_response())
+}
+
+/// Replace the problem of a campaign: add and retire tasks, and change curves, bounds, the budget
+/// and `reward_max` (upwards). The learner keeps what it has learned.
+///
+/// Rounds that were issued before keep their tasks, spends and curves. A problem that is in force
+/// already changes nothing and returns 200, whatever `If-Match` says, so the request can be
+/// repeated.
+#[utoipa::path(
+    put,
+    path = "/v1/campaigns/{campaign}/problem",
+    operation_id = "amend_campaign",
+    tag = "campaigns",
+    params(
+        InCampaign,
+        ("if-match" = String, Header, pattern = r#"^(\*|"[0-9]{1,18}(\.[0-9]{1,18}){0,3}")$"#, example = "\"1.0.0.0\"", description = "The `ETag` of the campaign as you know it, or `*`. Only its version is compared, so rounds and feedback in between do not matter"),
+    ),
+    request_body = NewProblem,
+    responses(
+        (status = 200, description = "Done.", body = CampaignState, headers(("etag" = String))),
+        (status = "4XX", description = "The request was rejected.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "The service could not answer.", body = ProblemDetails, content_type = "application/problem+json"),
+    ),
+    security(("token" = ["admin"]))
+)]
+pub(crate) async fn amend(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    CampaignId(id): CampaignId,
+    headers: HeaderMap,
+    FreeJson(request): FreeJson<NewProblem>,
+) -> Result<Response, ErrorResponse> {
+    let version = wanted_version(&headers)?;
+    let state = app.service.amend(&id, request, version, &caller.0).await?;
+    let head = [(header::ETAG, etag(&state))];
+    if !Answers::is_large(state.tasks.len()) {
+        return Ok((head, Json(&*state)).into_response());
+    }
+    Ok((head, app.large_answer(&id).await?.json(Shared(state)).await?).into_response())
 }
 
 /// Whether a campaign that is not closed may be deleted.

@@ -11,15 +11,14 @@ use super::trouble::Trouble;
 use super::{PostgresStore, unsigned};
 use crate::store::{CampaignRow, CampaignStatus};
 
-/// Number of a campaign, and number of its tasks.
+/// Number of a campaign.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Home {
     pub(super) number: i32,
-    pub(super) tasks: u32,
 }
 
-/// Campaigns that were looked up before. Neither number changes, but a campaign may be deleted: it
-/// is then removed.
+/// Campaigns that were looked up before. The number does not change, but a campaign may be deleted:
+/// it is then removed.
 #[derive(Debug, Default)]
 pub(super) struct Campaigns {
     homes: HashMap<String, Home>,
@@ -74,14 +73,13 @@ pub(super) async fn find<'a>(
     }
     unknown.sort_unstable();
     unknown.dedup();
-    let sql = "SELECT id, number, tasks FROM campaign WHERE id = ANY ($1)";
+    let sql = "SELECT id, number FROM campaign WHERE id = ANY ($1)";
     let rows =
         session.repeatable(&store.pool.openings.read, sql, &[(&unknown, Type::TEXT_ARRAY)]).await?;
     let mut kept = store.campaigns.lock().unwrap_or_else(PoisonError::into_inner);
     let kept = kept.since(session.epoch);
     for row in &rows {
-        let (id, home): (&str, _) =
-            (row.get(0), Home { number: row.get(1), tasks: row.get::<_, i32>(2).unsigned_abs() });
+        let (id, home): (&str, _) = (row.get(0), Home { number: row.get(1) });
         kept.homes.insert(id.to_owned(), home);
         if let Ok(place) = unknown.binary_search(&id) {
             found.insert(unknown[place], home);
@@ -99,7 +97,8 @@ pub(super) async fn find_one(
 }
 
 const COLUMNS: &str =
-    "SELECT id, spec, tasks, status, version, created_at, changed_at FROM campaign";
+    "SELECT id, spec, c.tasks, status, version, created_at, changed_at, amendments, problem FROM campaign c
+    LEFT JOIN amendment a ON a.campaign = c.number AND a.number = c.amendments";
 
 pub(super) async fn read(
     store: &PostgresStore,
@@ -144,6 +143,8 @@ fn row(row: &Row) -> Result<CampaignRow, Trouble> {
         version: unsigned(row.get(4)),
         created_at: row.get(5),
         changed_at: row.get(6),
+        amendments: unsigned(row.get(7)),
+        problem: row.get(8),
     })
 }
 

@@ -67,8 +67,9 @@ impl<'a> KeyColumns<'a> {
 /// The numbers of all splits are in one array, of which each split takes its part.
 const INSERT_SPLITS: &str = "
     INSERT INTO split (campaign, first_round, end_round, seq, there, stats_version, at, expires_at, budget, token,
-        spend, success, weight, available, scale, volume)
+        amendments, spend, success, weight, available, scale, volume)
     SELECT campaign, first_round, end_round, currval('event') * $20 + place, there, stats_version, at, expires_at, budget, token,
+        amendments,
         ($18::float8[])[start + 1 : success_start], ($18::float8[])[success_start + 1 : weight_start],
         ($18::float8[])[weight_start + 1 : weight_finish],
         CASE WHEN available_start IS NOT NULL THEN ($19::bool[])[available_start + 1 : available_start + tasks] END,
@@ -76,9 +77,9 @@ const INSERT_SPLITS: &str = "
         CASE WHEN volume_start IS NOT NULL THEN ($18::float8[])[volume_start + 1 : volume_start + tasks] END
     FROM (SELECT *, success_start - start AS tasks
         FROM unnest($1::int[], $2::bigint[], $3::bigint[], $4::int[], $5::int[], $6::bigint[], $7::bigint[], $8::bigint[], $9::float8[],
-        $10::text[], $11::int[], $12::int[], $13::int[], $14::int[], $15::int[], $16::int[], $17::int[])
+        $10::text[], $11::int[], $12::int[], $13::int[], $14::int[], $15::int[], $16::int[], $17::int[], $21::bigint[])
         AS sent (campaign, first_round, end_round, place, there, stats_version, at, expires_at, budget, token,
-        start, success_start, weight_start, weight_finish, available_start, scale_start, volume_start)) AS new
+        start, success_start, weight_start, weight_finish, available_start, scale_start, volume_start, amendments)) AS new
     WHERE coalesce((SELECT s.end_round FROM split s WHERE s.campaign = new.campaign AND s.first_round < new.end_round
         ORDER BY s.first_round DESC LIMIT 1), 0) <= new.first_round
     ORDER BY campaign, first_round
@@ -97,6 +98,7 @@ pub(super) struct SplitColumns<'a> {
     expires_at: Vec<i64>,
     budgets: Vec<f64>,
     tokens: Vec<&'a str>,
+    amendments: Vec<i64>,
     /// Positions in `numbers` where a split, its probabilities of success and its weights begin,
     /// and where the weights end.
     starts: [Vec<i32>; 4],
@@ -124,6 +126,7 @@ impl<'a> SplitColumns<'a> {
             columns.expires_at.push(ask.expires_at);
             columns.budgets.push(split.budget);
             columns.tokens.push(&ask.token);
+            columns.amendments.push(whole(ask.amendments));
             columns.starts[0].push(small(columns.numbers.len()));
             for (numbers, starts) in [&split.spend, &split.success, &split.index]
                 .into_iter()
@@ -169,6 +172,7 @@ impl<'a> SplitColumns<'a> {
             (&self.numbers as _, Type::FLOAT8_ARRAY),
             (&self.flags as _, Type::BOOL_ARRAY),
             (&SEQ_STEP as _, Type::INT8),
+            (&self.amendments as _, Type::INT8_ARRAY),
         ];
         session.query(!self.campaigns.is_empty(), INSERT_SPLITS, &values).await
     }

@@ -48,6 +48,9 @@ pub(super) struct Known {
     pub(super) taken: HashSet<usize>,
     /// Campaigns that were deleted.
     pub(super) deleted: HashSet<i32>,
+    /// Numbers of amendments, once they were read; no campaign of the batch can be amended until the
+    /// transaction ends.
+    pub(super) amendments: Option<HashMap<i32, u64>>,
     /// Reports, by their index in the batch, about compacted rounds.
     pub(super) compacted: HashSet<usize>,
     /// Issued rounds of campaigns with a horizon, which are locked meanwhile.
@@ -129,6 +132,11 @@ impl<'a> Decision<'a> {
                     rounds: used.rounds.clone(),
                 });
             }
+        }
+        let amendments = known.amendments.as_ref();
+        let amended = |known: &HashMap<i32, u64>| known.get(&campaign).copied().unwrap_or(0);
+        if amendments.is_some_and(|known| amended(known) != ask.amendments) {
+            return Err(Refusal::Amended);
         }
         let Range { start, end } = ask.rounds;
         let before = rounds.range(..(campaign, end)).next_back();
@@ -237,6 +245,7 @@ mod tests {
             campaign: "c".into(),
             rounds,
             split: Arc::new(split),
+            amendments: 0,
             stats_version: 0,
             at: 0,
             expires_at: 5,
@@ -306,6 +315,17 @@ mod tests {
         let beyond = Answer::Refused(Refusal::BeyondHorizon { rounds: 4 });
         let answers = [Answer::Asked, beyond, Answer::Asked, Answer::Asked];
         assert_eq!(decide(&batch, &known).answers, answers);
+    }
+
+    /// Rounds that were decided before an amendment are not issued after it.
+    #[test]
+    fn rounds_belong_to_the_present_problem() {
+        let asks = [1, 0].map(|amendments| Ask { amendments, ..ask(1..2, None) });
+        let batch: Vec<_> = asks.iter().map(|ask| Wanted::Ask(ask, Some(1))).collect();
+        let amended = || Answer::Refused(Refusal::Amended);
+        let known = |amendments| Known { amendments: Some(amendments), ..Known::default() };
+        assert_eq!(decide(&batch, &known([(1, 1)].into())).answers, [Answer::Asked, amended()]);
+        assert_eq!(decide(&batch, &known([(2, 1)].into())).answers, [amended(), Answer::Asked]);
     }
 
     #[test]

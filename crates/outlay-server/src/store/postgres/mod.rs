@@ -350,6 +350,10 @@ impl Store for PostgresStore {
         self.read(async |session| campaigns::page(self, session, after, limit).await)
     }
 
+    fn problem(&self, campaign: &str, amendments: u64) -> Result<Option<String>, StoreError> {
+        self.read(async |session| reading::problem(self, session, campaign, amendments).await)
+    }
+
     fn standing(&self, campaign: &str) -> Result<Standing, StoreError> {
         self.read(async |session| reading::standing(self, session, campaign).await)
     }

@@ -20,34 +20,43 @@ fn page(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-/// Sums over all slots, of the tasks and (as task -1) of the campaign, in one statement so that they
-/// are consistent.
+/// Sums over all slots, of the tasks and (as task -1) of the campaign, and (as task -2) the number
+/// of tasks, in one statement so that they are consistent.
 const STANDING: &str = "
     SELECT task, sum(told)::bigint, sum(completions)::bigint, sum(reward_sum)::bigint, sum(expected)::bigint,
         sum(spent)::bigint, sum(allocated)::bigint
     FROM stat WHERE campaign = $1 GROUP BY task
     UNION ALL SELECT -1, sum(rounds)::bigint, sum(version)::bigint, sum(late)::bigint, 0, 0, 0 FROM tally WHERE campaign = $1
-    HAVING count(*) > 0";
+    HAVING count(*) > 0
+    UNION ALL SELECT -2, tasks, 0, 0, 0, 0, 0 FROM campaign WHERE number = $1";
+
+/// The number of the row with the number of tasks.
+const TASKS: i32 = -2;
 
 pub(super) async fn standing(
     store: &PostgresStore,
     session: &Session,
     campaign: &str,
 ) -> Result<Standing, Trouble> {
-    let Some(Home { number, tasks }) = campaigns::find_one(store, session, campaign).await? else {
+    let Some(Home { number }) = campaigns::find_one(store, session, campaign).await? else {
         return Ok(Standing::default());
     };
     let rows =
         session.repeatable(&store.pool.openings.read, STANDING, &[(&number, Type::INT4)]).await?;
-    Ok(standing_of(&rows, tasks))
+    Ok(standing_of(&rows))
 }
 
-/// The counts of a campaign with this number of tasks.
-fn standing_of(rows: &[Row], tasks: u32) -> Standing {
+/// The counts of a campaign.
+fn standing_of(rows: &[Row]) -> Standing {
+    let tasks = rows.iter().find(|row| row.get::<_, i32>(0) == TASKS);
+    let tasks = tasks.map_or(0, |row| unsigned(row.get(1)));
     let mut standing =
         Standing { tasks: vec![TaskCount::default(); tasks as usize], ..Standing::default() };
     for row in rows {
         let task = row.get::<_, i32>(0);
+        if task == TASKS {
+            continue;
+        }
         let [first, second, third, fourth, spent, allocated] =
             [1, 2, 3, 4, 5, 6].map(|column| unsigned(row.get(column)));
         match usize::try_from(task) {
@@ -75,12 +84,12 @@ pub(super) async fn snapshot(
     campaign: &str,
     after: u64,
 ) -> Result<Option<CampaignSnapshot>, Trouble> {
-    let Some(Home { number, tasks }) = campaigns::find_one(store, session, campaign).await? else {
+    let Some(Home { number }) = campaigns::find_one(store, session, campaign).await? else {
         return Ok(None);
     };
     let after = whole(after);
     let values: [Value<'_>; 2] = [(&number, Type::INT4), (&after, Type::INT8)];
-    let status = "SELECT status, version, changed_at, created_at FROM campaign WHERE number = $1";
+    let status = "SELECT status, version, changed_at, created_at, amendments FROM campaign WHERE number = $1";
     let last = format!("{SPLIT} AND first_round > $2 ORDER BY first_round DESC LIMIT 1");
     let (begun, status, standing, last, ended) = tokio::join! {
         biased;
@@ -99,13 +108,14 @@ pub(super) async fn snapshot(
         version: unsigned(row.get(1)),
         changed_at: row.get(2),
         created_at: row.get(3),
-        standing: standing_of(&standing, tasks),
+        amendments: unsigned(row.get(4)),
+        standing: standing_of(&standing),
         last_split: last.first().map(split_row),
     }))
 }
 
 const SPLIT: &str = "SELECT first_round, end_round, budget, available, spend, success, weight, stats_version, at, expires_at, seq, token,
-    scale, volume FROM split WHERE campaign = $1";
+    scale, volume, amendments FROM split WHERE campaign = $1";
 
 fn split_row(row: &Row) -> SplitRow {
     let split = Split {
@@ -120,6 +130,7 @@ fn split_row(row: &Row) -> SplitRow {
     SplitRow {
         rounds: unsigned(row.get(0))..unsigned(row.get(1)),
         split: Arc::new(split),
+        amendments: unsigned(row.get(14)),
         stats_version: unsigned(row.get(7)),
         at: row.get(8),
         expires_at: row.get(9),
@@ -270,6 +281,9 @@ pub(super) async fn rounds(
 
 const CHANGES: &str = "SELECT seq, at, token, status FROM change WHERE campaign = $1 AND seq > $2 ORDER BY seq LIMIT $3";
 
+const AMENDMENTS: &str = "SELECT seq, at, token, problem, tasks, changes FROM amendment
+    WHERE campaign = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+
 const TOLD: &str = "
     SELECT t.seq, t.at, t.token, t.round, t.is_late, f.tasks, f.completed, f.rewards, f.expected, f.completions, f.spent, f.allocated
     FROM (SELECT * FROM told WHERE campaign = $1 AND seq > $2 ORDER BY seq LIMIT $3) t
@@ -287,7 +301,8 @@ const CORRECTIONS: &str = "
 
 const LAST_EVENT: &str = "
     SELECT greatest((SELECT max(seq) FROM change WHERE campaign = $1), (SELECT max(seq) FROM split WHERE campaign = $1),
-        (SELECT max(seq) FROM told WHERE campaign = $1), (SELECT max(seq) FROM correction WHERE campaign = $1))";
+        (SELECT max(seq) FROM told WHERE campaign = $1), (SELECT max(seq) FROM correction WHERE campaign = $1),
+        (SELECT max(seq) FROM amendment WHERE campaign = $1))";
 
 /// The number of the last event of a campaign.
 pub(super) async fn last_event(
@@ -301,7 +316,7 @@ pub(super) async fn last_event(
     Ok(rows.first().and_then(|row| row.get::<_, Option<i64>>(0)).map_or(0, unsigned))
 }
 
-/// Merges the events of four tables in order.
+/// Merges the events of five tables in order.
 pub(super) async fn events(
     store: &PostgresStore,
     session: &Session,
@@ -316,19 +331,21 @@ pub(super) async fn events(
     let values: [Value<'_>; 3] =
         [(&home.number, Type::INT4), (&after, Type::INT8), (&limit_rows, Type::INT8)];
     let splits = format!("{SPLIT} AND seq > $2 ORDER BY seq LIMIT $3");
-    // One snapshot for all four: otherwise an event could be seen before an earlier one of another
+    // One snapshot for all five: otherwise an event could be seen before an earlier one of another
     // table.
-    let (begun, changes, splits, told, corrections, ended) = tokio::join! {
+    let (begun, changes, amendments, splits, told, corrections, ended) = tokio::join! {
         biased;
         session.client.batch_execute(&store.pool.openings.view),
         session.client.query_typed(CHANGES, &values),
+        session.client.query_typed(AMENDMENTS, &values),
         session.client.query_typed(&splits, &values),
         session.client.query_typed(TOLD, &values),
         session.client.query_typed(CORRECTIONS, &values),
         session.client.batch_execute("COMMIT"),
     };
     begun?;
-    let (changes, splits, told, corrections) = (changes?, splits?, told?, corrections?);
+    let (changes, amendments, splits) = (changes?, amendments?, splits?);
+    let (told, corrections) = (told?, corrections?);
     ended?;
     let mut events = changes.iter().map(change_event).collect::<Result<Vec<_>, _>>()?;
     let asked = |row: &Row| Event {
@@ -337,6 +354,7 @@ pub(super) async fn events(
         token: row.get(11),
         kind: EventKind::Asked(split_row(row)),
     };
+    events.extend(amendments.iter().map(|row| event(row, amended_kind(row))));
     events.extend(splits.iter().map(asked));
     events.extend(told.iter().map(|row| event(row, told_kind(row))));
     events.extend(corrections.iter().map(|row| event(row, corrected_kind(row))));
@@ -355,6 +373,26 @@ fn change_event(row: &Row) -> Result<Event, Trouble> {
         Some(word) => EventKind::StatusSet(campaigns::status(word)?),
     };
     Ok(event(row, kind))
+}
+
+fn amended_kind(row: &Row) -> EventKind {
+    let tasks = row.get::<_, i32>(4).unsigned_abs();
+    EventKind::Amended { problem: row.get(3), tasks, changes: row.get(5) }
+}
+
+/// The problem of a campaign after an amendment.
+pub(super) async fn problem(
+    store: &PostgresStore,
+    session: &Session,
+    campaign: &str,
+    amendment: u64,
+) -> Result<Option<String>, Trouble> {
+    let Some(home) = campaigns::find_one(store, session, campaign).await? else { return Ok(None) };
+    let sql = "SELECT problem FROM amendment WHERE campaign = $1 AND number = $2";
+    let amendment = whole(amendment);
+    let values = [(&home.number as _, Type::INT4), (&amendment as _, Type::INT8)];
+    let rows = session.repeatable(&store.pool.openings.read, sql, &values).await?;
+    Ok(rows.first().map(|row| row.get(0)))
 }
 
 fn told_kind(row: &Row) -> EventKind {

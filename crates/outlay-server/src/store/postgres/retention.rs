@@ -17,7 +17,7 @@ use super::session::Session;
 use super::trouble::Trouble;
 use super::{PostgresStore, campaigns, slot, unsigned};
 use crate::store::{
-    Checkpoint, Compacted, Compaction, DeletedCampaign, Deletion, Done, Refusal,
+    Checkpoint, Compacted, Compaction, DeletedCampaign, Deletion, Done, FullSplit, Refusal,
     RestoredCheckpoint, StoreSize, TaskCount,
 };
 
@@ -42,7 +42,7 @@ pub(super) async fn hold(session: &Session, campaigns: &[i32]) -> Result<(), Err
 
 /// Waits for transactions that write rounds of a campaign, and blocks new ones until the transaction
 /// ends.
-async fn hold_alone(session: &Session, campaign: i32) -> Result<(), Error> {
+pub(super) async fn hold_alone(session: &Session, campaign: i32) -> Result<(), Error> {
     let values = [(&campaign as _, Type::INT4), (&LOCKS as _, Type::INT4)];
     session.client.query_typed(HOLD_ALONE, &values).await.map(|_| ())
 }
@@ -50,22 +50,32 @@ async fn hold_alone(session: &Session, campaign: i32) -> Result<(), Error> {
 /// A statement after the lock, so that it sees rows committed while the lock was waited for. Campaigns
 /// are looked up one by one, because the table is large and the batch is small.
 const REMOVED: &str = "
-    SELECT campaign, is_deleted, end_round FROM (
-        SELECT u.campaign, (SELECT true FROM campaign c WHERE c.number = u.campaign) IS NULL AS is_deleted,
+    SELECT campaign, amendments IS NULL, end_round, amendments FROM (
+        SELECT u.campaign, (SELECT c.amendments FROM campaign c WHERE c.number = u.campaign) AS amendments,
             coalesce((SELECT k.end_round FROM checkpoint k WHERE k.campaign = u.campaign), 0) AS end_round
         FROM unnest($1::int[]) AS u (campaign)) AS looked_up
-    WHERE is_deleted OR end_round > 0";
+    WHERE amendments IS NULL OR amendments > 0 OR end_round > 0";
 
-/// The deleted ones of the campaigns, and the end of the compacted rounds of the others.
-pub(super) async fn removed(
-    session: &Session,
-    campaigns: &[i32],
-) -> Result<(Vec<i32>, HashMap<i32, i64>), Error> {
+/// Which campaigns of a batch were deleted, compacted or amended.
+#[derive(Debug, Default)]
+pub(super) struct Removed {
+    pub(super) deleted: Vec<i32>,
+    /// The end of the compacted rounds.
+    pub(super) compacted: HashMap<i32, i64>,
+    /// Numbers of amendments.
+    pub(super) amendments: HashMap<i32, u64>,
+}
+
+/// Looks the campaigns up.
+pub(super) async fn removed(session: &Session, campaigns: &[i32]) -> Result<Removed, Error> {
     let values = [(&campaigns as _, Type::INT4_ARRAY)];
     let rows = session.query(!campaigns.is_empty(), REMOVED, &values).await?;
-    let deleted = rows.iter().filter(|row| row.get(1)).map(|row| row.get(0)).collect();
-    let compacted = rows.iter().map(|row| (row.get(0), row.get(2))).collect();
-    Ok((deleted, compacted))
+    let amendments = |row: &Row| Some((row.get(0), unsigned(row.get::<_, Option<i64>>(3)?)));
+    Ok(Removed {
+        deleted: rows.iter().filter(|row| row.get(1)).map(|row| row.get(0)).collect(),
+        compacted: rows.iter().map(|row| (row.get(0), row.get(2))).collect(),
+        amendments: rows.iter().filter_map(amendments).collect(),
+    })
 }
 
 const WITHOUT_SPLIT: &str = "
@@ -211,7 +221,7 @@ pub(super) async fn restore(
 /// Splits below the first that is kept, in order.
 const OLDEST: &str = "
     SELECT end_round, end_round - first_round, expires_at FROM split WHERE campaign = $1 AND first_round <
-        (SELECT max(first_round) FROM split WHERE campaign = $1 AND (available IS NULL OR NOT $2))
+        (SELECT max(first_round) FROM split WHERE campaign = $1 AND (NOT $2 OR amendments = $4 AND there = $5))
     ORDER BY first_round LIMIT $3";
 
 /// Removes rounds below a given one and adds their counts to the checkpoint.
@@ -262,10 +272,15 @@ pub(super) async fn compact(
     hold_alone(session, home.number).await?;
     let most = i64::try_from(compaction.most_rounds.max(1)).unwrap_or(i64::MAX);
     let limit = most.saturating_add(1);
+    let full = compaction.keep_last.unwrap_or(FullSplit { amendments: 0, tasks: 0 });
+    let amendments = whole(full.amendments);
+    let tasks = i32::try_from(full.tasks).unwrap_or(i32::MAX);
     let values = [
         (&home.number as _, Type::INT4),
-        (&compaction.keep_last_full as _, Type::BOOL),
+        (&compaction.keep_last.is_some() as _, Type::BOOL),
         (&limit as _, Type::INT8),
+        (&amendments as _, Type::INT8),
+        (&tasks as _, Type::INT4),
     ];
     let oldest = session.client.query_typed(OLDEST, &values).await?;
     let Some((end, rounds, is_all)) = end_of(&oldest, compaction.expired_before, most) else {
@@ -304,7 +319,7 @@ fn end_of(oldest: &[Row], expired_before: i64, most: i64) -> Option<(i64, u64, b
     end.map(|end| (end, unsigned(rounds), true))
 }
 
-const TABLES: [&str; 9] = [
+const TABLES: [&str; 10] = [
     "split",
     "told",
     "feedback",
@@ -312,6 +327,7 @@ const TABLES: [&str; 9] = [
     "stat",
     "tally",
     "change",
+    "amendment",
     "checkpoint",
     "checkpoint_stat",
 ];
@@ -356,7 +372,8 @@ pub(super) async fn purge(
 
 const CHECKPOINT: &str = "
     SELECT task, told, completions, reward_sum, expected, spent, allocated FROM checkpoint_stat WHERE campaign = $1
-    UNION ALL SELECT -1, end_round, rounds, version, late, at, 0 FROM checkpoint WHERE campaign = $1";
+    UNION ALL SELECT -1, end_round, rounds, version, late, at, (SELECT tasks FROM campaign WHERE number = $1)
+    FROM checkpoint WHERE campaign = $1 ORDER BY task";
 
 pub(super) async fn checkpoint(
     store: &PostgresStore,
@@ -366,8 +383,7 @@ pub(super) async fn checkpoint(
     let Some(home) = campaigns::find_one(store, session, campaign).await? else { return Ok(None) };
     let values = [(&home.number as _, Type::INT4)];
     let rows = session.repeatable(&store.pool.openings.read, CHECKPOINT, &values).await?;
-    let none = vec![TaskCount::default(); home.tasks as usize];
-    let mut checkpoint = Checkpoint { tasks: none, ..Checkpoint::default() };
+    let mut checkpoint = Checkpoint::default();
     let mut is_there = false;
     for row in &rows {
         let [one, two, three, four] = [1, 2, 3, 4].map(|column| unsigned(row.get(column)));
@@ -377,6 +393,8 @@ pub(super) async fn checkpoint(
                 (checkpoint.end, checkpoint.rounds) = (one, two);
                 (checkpoint.version, checkpoint.late) = (three, four);
                 checkpoint.at = row.get(5);
+                let tasks = row.get::<_, Option<i64>>(6).map_or(0, unsigned);
+                checkpoint.tasks = vec![TaskCount::default(); tasks as usize];
             }
             Ok(task) => {
                 if let Some(count) = checkpoint.tasks.get_mut(task) {

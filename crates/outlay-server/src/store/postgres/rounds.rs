@@ -118,6 +118,8 @@ struct Written {
     deleted: Vec<i32>,
     /// Campaigns with compacted rounds, and the end of these.
     compacted: HashMap<i32, i64>,
+    /// Numbers of amendments.
+    amendments: HashMap<i32, u64>,
 }
 
 impl Written {
@@ -183,7 +185,7 @@ async fn insert(
     };
     let (first_seq, keys, asks, items, removed) = (begun?, keys?, asks?, items?, removed?);
     let key = |row: &Row| Some((row.get(0), String::from_utf8(row.get(1)).ok()?));
-    let (deleted, compacted) = removed;
+    let retention::Removed { deleted, compacted, amendments } = removed;
     Ok(Written {
         first_seq,
         keys: keys.iter().filter_map(key).collect(),
@@ -194,10 +196,11 @@ async fn insert(
         items: usize::try_from(items).unwrap_or(usize::MAX),
         deleted,
         compacted,
+        amendments,
     })
 }
 
-/// Reads which campaigns were deleted, and which reports are about compacted rounds.
+/// Reads which campaigns were deleted or amended, and which reports are about compacted rounds.
 async fn learn_compacted(
     session: &Session,
     batch: &[Wanted<'_>],
@@ -205,6 +208,7 @@ async fn learn_compacted(
     known: &mut Known,
 ) -> Result<(), Trouble> {
     known.deleted.extend(&written.deleted);
+    known.amendments = Some(written.amendments.clone());
     let is_below = |(at, wanted): (usize, &Wanted<'_>)| match wanted {
         Wanted::Tell(tell, Some(campaign)) => {
             let (round, end) = (whole(tell.round), written.compacted.get(campaign)?);

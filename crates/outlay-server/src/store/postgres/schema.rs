@@ -6,7 +6,7 @@ use super::session::Session;
 use super::trouble::Trouble;
 
 /// Each step migrates the tables to the next version. Released steps are never changed.
-const STEPS: [&str; 7] = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH];
+const STEPS: [&str; 8] = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, EIGHTH];
 
 /// Rows are added and never changed, with four exceptions: the status of a campaign, counters, tokens
 /// and expired keys.
@@ -200,6 +200,26 @@ ALTER TABLE checkpoint_stat ADD COLUMN spent bigint NOT NULL DEFAULT 0, ADD COLU
 
 /// The scales and the volumes of a round; null if the round has those of the problem.
 const SEVENTH: &str = "ALTER TABLE split ADD COLUMN scale float8[], ADD COLUMN volume float8[]";
+
+/// Amendments.
+const EIGHTH: &str = r#"
+-- The problem of a campaign after each amendment, with the difference to the one before, for the record.
+CREATE TABLE amendment (
+    number   bigint NOT NULL,
+    seq      bigint NOT NULL,
+    at       bigint NOT NULL,
+    campaign int    NOT NULL,
+    tasks    int    NOT NULL,
+    token    text   NOT NULL,
+    problem  text   NOT NULL,
+    changes  text   NOT NULL,
+    PRIMARY KEY (campaign, number)
+);
+CREATE UNIQUE INDEX amendment_seq ON amendment (campaign, seq);
+-- Their number so far. Rounds belong to the problem of the time when they were issued.
+ALTER TABLE campaign ADD COLUMN amendments bigint NOT NULL DEFAULT 0;
+ALTER TABLE split ADD COLUMN amendments bigint NOT NULL DEFAULT 0;
+"#;
 
 const HAS_TABLES: &str =
     "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = 'outlay_schema')";

@@ -10,8 +10,8 @@ use super::trouble::Trouble;
 use super::{OutcomeColumns, PostgresStore, SEQ_STEP, outcome, retention, slot, totals, unsigned};
 use crate::store::record::change;
 use crate::store::{
-    Command, Correction, Done, NewCampaign, Refusal, StatusChange, TaskCount, TokenRevocation,
-    TokenRow, TokenUse,
+    Command, Correction, Done, NewCampaign, ProblemChange, Refusal, StatusChange, TaskCount,
+    TokenRevocation, TokenRow, TokenUse,
 };
 
 type Answer = Result<Result<Done, Refusal>, Trouble>;
@@ -24,6 +24,7 @@ pub(super) async fn apply(
     match command {
         Command::Create(new) => create(store, session, new).await,
         Command::SetStatus(change) => set_status(store, session, change).await,
+        Command::Amend(change) => amend(store, session, change).await,
         Command::Delete(deletion) => retention::delete(store, session, deletion).await,
         Command::Restore(restored) => retention::restore(store, session, restored).await,
         Command::Correct(correction) => correct(store, session, correction).await,
@@ -114,6 +115,52 @@ async fn set_status(store: &PostgresStore, session: &Session, change: &StatusCha
     })
 }
 
+/// The event number is taken here and not at the beginning, so that rounds of the problem before have
+/// lower numbers: their transactions have ended.
+const AMEND: &str = "
+    WITH new AS (UPDATE campaign SET version = version + 1, amendments = amendments + 1, tasks = $2
+            WHERE id = $1 AND version = $3 AND (status <> 'closed' OR $4)
+            RETURNING number, version, amendments),
+        changed AS (INSERT INTO amendment (campaign, number, seq, at, token, tasks, problem, changes)
+            SELECT number, amendments, nextval('event') * $5, $6, $7, $2, $8, $9 FROM new)
+    SELECT version, amendments FROM new";
+
+/// Amends a campaign while no transaction writes rounds of it.
+async fn amend(store: &PostgresStore, session: &Session, change: &ProblemChange) -> Answer {
+    let Some(home) = campaigns::find_one(store, session, &change.campaign).await? else {
+        return Ok(Err(Refusal::NoCampaign));
+    };
+    let (tasks, only_if) = (i32::try_from(change.tasks).unwrap_or(i32::MAX), whole(change.only_if));
+    let values = [
+        (&change.campaign as _, Type::TEXT),
+        (&tasks as _, Type::INT4),
+        (&only_if as _, Type::INT8),
+        (&change.may_be_closed as _, Type::BOOL),
+        (&SEQ_STEP as _, Type::INT8),
+        (&change.at as _, Type::INT8),
+        (&change.token as _, Type::TEXT),
+        (&change.problem as _, Type::TEXT),
+        (&change.changes as _, Type::TEXT),
+    ];
+    session.client.batch_execute(&store.pool.openings.write).await?;
+    retention::hold_alone(session, home.number).await?;
+    let (amended, there) = tokio::join! {
+        biased;
+        session.client.query_typed(AMEND, &values),
+        session.client.query_typed("SELECT version FROM campaign WHERE id = $1", &values[..1]),
+    };
+    let (amended, there) = (amended?, there?);
+    session.commit().await?;
+    Ok(match (amended.first(), there.first()) {
+        (Some(row), _) => {
+            Ok(Done::Amended { version: unsigned(row.get(0)), amendments: unsigned(row.get(1)) })
+        }
+        (None, Some(row)) if row.get::<_, i64>(0) == only_if => Err(Refusal::Closed),
+        (None, Some(row)) => Err(Refusal::OtherVersion { version: unsigned(row.get(0)) }),
+        (None, None) => Err(Refusal::NoCampaign),
+    })
+}
+
 /// Concurrent corrections of the same outcome wait here, so that each starts from the previous one.
 const HOLD_FEEDBACK: &str =
     "SELECT completed, completions, reward, spent, allocated, expected FROM feedback
@@ -151,7 +198,7 @@ async fn correct(store: &PostgresStore, session: &mut Session, correction: &Corr
     };
     begun?;
     held?;
-    let ((deleted, compacted), first, last) = (removed?, first?, last?);
+    let (retention::Removed { deleted, compacted, .. }, first, last) = (removed?, first?, last?);
     let Some(reported) = first.first() else {
         let is_below = compacted.get(&home.number).is_some_and(|end| round < *end);
         let is_compacted = is_below

@@ -72,6 +72,16 @@ const REPORTS: &str = "
     WHERE t.at IS NULL OR f.seq IS NULL
     ORDER BY 1, 2";
 
+/// Campaigns whose amendments are not those of their record, or that have rounds of later ones.
+const AMENDMENTS: &str = "
+    SELECT c.id FROM campaign c
+    LEFT JOIN (SELECT campaign, count(*) AS kept, max(number) AS last FROM amendment GROUP BY campaign) a ON a.campaign = c.number
+    LEFT JOIN amendment l ON l.campaign = c.number AND l.number = c.amendments
+    LEFT JOIN (SELECT campaign, max(amendments) AS last FROM split GROUP BY campaign) s ON s.campaign = c.number
+    WHERE c.amendments <> coalesce(a.kept, 0) OR c.amendments <> coalesce(a.last, 0) OR c.tasks <> coalesce(l.tasks, c.tasks)
+        OR c.amendments < coalesce(s.last, 0)
+    ORDER BY 1";
+
 pub(super) async fn verify(session: &Session, opening: &str) -> Result<Verified, Trouble> {
     session.client.batch_execute(opening).await?;
     let totals = session.client.query_typed(TOTALS, &[]).await?;
@@ -104,6 +114,12 @@ pub(super) async fn verify(session: &Session, opening: &str) -> Result<Verified,
             "campaign {}: feedback of round {} and its reports do not match",
             row.get::<_, &str>(0),
             round(row)
+        ));
+    }
+    for row in &session.client.query_typed(AMENDMENTS, &[]).await? {
+        faults.push(format!(
+            "campaign {}: its amendments are not those of its record",
+            row.get::<_, &str>(0)
         ));
     }
     session.commit().await?;

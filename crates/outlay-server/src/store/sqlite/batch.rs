@@ -16,17 +16,18 @@ use super::retention;
 use crate::store::record::change;
 use crate::store::{
     Ask, CampaignStatus, Checkpoint, Command, Correction, Deletion, Delivery, Done, Item, Key,
-    Millis, NewCampaign, Outcome, Refusal, RestoredCheckpoint, StatusChange, TaskCount, Tell,
-    TokenRevocation, TokenRow, TokenUse,
+    Millis, NewCampaign, Outcome, ProblemChange, Refusal, RestoredCheckpoint, StatusChange,
+    TaskCount, Tell, TokenRevocation, TokenRow, TokenUse,
 };
 
 type Answer = rusqlite::Result<Result<Done, Refusal>>;
 
-/// A campaign as stored. Removed when the campaign is compacted or deleted.
+/// A campaign as stored. Removed when the campaign is amended, compacted or deleted.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Known {
     number: i64,
     tasks: u32,
+    amendments: i64,
     /// Rounds below this one without a split were compacted.
     compacted: i64,
 }
@@ -166,6 +167,7 @@ impl<'a> Batch<'a> {
         match command {
             Command::Create(new) => self.create(new),
             Command::SetStatus(change) => self.set_status(change),
+            Command::Amend(change) => self.amend(change),
             Command::Delete(deletion) => self.delete(deletion),
             Command::Restore(restored) => self.restore(restored),
             Command::Ask(ask) => self.ask(ask),
@@ -181,10 +183,11 @@ impl<'a> Batch<'a> {
         if let Some(known) = self.campaigns.get(id) {
             return Ok(Some(*known));
         }
-        let find = "SELECT number, tasks, coalesce(past, 0) FROM campaign LEFT JOIN checkpoint ON campaign = number \
-                    WHERE id = ?1";
+        let find = "SELECT number, tasks, amendments, coalesce(past, 0) FROM campaign \
+                    LEFT JOIN checkpoint ON campaign = number WHERE id = ?1";
         let known = |row: &rusqlite::Row<'_>| {
-            Ok(Known { number: row.get(0)?, tasks: row.get(1)?, compacted: row.get(2)? })
+            let (number, tasks, amendments) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok(Known { number, tasks, amendments, compacted: row.get(3)? })
         };
         let known = self.connection.prepare_cached(find)?.query_row([id], known).optional()?;
         if let Some(known) = known {
@@ -218,7 +221,10 @@ impl<'a> Batch<'a> {
             new.spec
         ])?;
         let number = self.connection.last_insert_rowid();
-        self.campaigns.insert(new.id.clone(), Known { number, tasks: new.tasks, compacted: 0 });
+        self.campaigns.insert(
+            new.id.clone(),
+            Known { number, tasks: new.tasks, amendments: 0, compacted: 0 },
+        );
         self.tallies.entry(number).or_default();
         self.record_status(number, new.at, &new.token, None)?;
         Ok(Ok(Done::Created))
@@ -228,12 +234,7 @@ impl<'a> Batch<'a> {
         let Some(known) = self.known(&change.campaign)? else {
             return Ok(Err(Refusal::NoCampaign));
         };
-        let find = "SELECT version, status = ?2 FROM campaign WHERE number = ?1";
-        let mut find = self.connection.prepare_cached(find)?;
-        let closed = status_number(CampaignStatus::Closed);
-        let (version, is_closed): (i64, bool) =
-            find.query_row(params![known.number, closed], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        let version = version as u64;
+        let (version, is_closed) = self.version(known.number)?;
         if version != change.only_if {
             return Ok(Err(Refusal::OtherVersion { version }));
         }
@@ -250,18 +251,55 @@ impl<'a> Batch<'a> {
         Ok(Ok(Done::StatusSet { version: version + 1 }))
     }
 
+    /// The version of a campaign, and whether it is closed.
+    fn version(&self, campaign: i64) -> rusqlite::Result<(u64, bool)> {
+        let find = "SELECT version, status = ?2 FROM campaign WHERE number = ?1";
+        let mut find = self.connection.prepare_cached(find)?;
+        let closed = status_number(CampaignStatus::Closed);
+        find.query_row(params![campaign, closed], |row| {
+            Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get(1)?))
+        })
+    }
+
+    fn amend(&mut self, change: &ProblemChange) -> Answer {
+        let Some(known) = self.known(&change.campaign)? else {
+            return Ok(Err(Refusal::NoCampaign));
+        };
+        let (version, is_closed) = self.version(known.number)?;
+        if version != change.only_if {
+            return Ok(Err(Refusal::OtherVersion { version }));
+        }
+        if is_closed && !change.may_be_closed {
+            return Ok(Err(Refusal::Closed));
+        }
+        let update = "UPDATE campaign SET version = version + 1, amendments = ?2, tasks = ?3 WHERE number = ?1";
+        let number = known.amendments + 1;
+        let row = params![known.number, number, change.tasks];
+        self.connection.prepare_cached(update)?.execute(row)?;
+        let insert = "INSERT INTO amendment (campaign, number, seq, at, token, tasks, problem, changes) \
+                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        let seq = self.next_seq();
+        self.connection.prepare_cached(insert)?.execute(params![
+            known.number,
+            number,
+            seq,
+            change.at,
+            change.token,
+            change.tasks,
+            change.problem,
+            change.changes,
+        ])?;
+        self.campaigns.remove(&change.campaign);
+        Ok(Ok(Done::Amended { version: version + 1, amendments: number.unsigned_abs() }))
+    }
+
     fn delete(&mut self, deletion: &Deletion) -> Answer {
         let Some(Known { number, .. }) = self.known(&deletion.campaign)? else {
             return Ok(Err(Refusal::NoCampaign));
         };
-        let mut find = self
-            .connection
-            .prepare_cached("SELECT version, status = ?2 FROM campaign WHERE number = ?1")?;
-        let closed = status_number(CampaignStatus::Closed);
-        let (version, is_closed): (i64, bool) =
-            find.query_row(params![number, closed], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        if version as u64 != deletion.only_if {
-            return Ok(Err(Refusal::OtherVersion { version: version as u64 }));
+        let (version, is_closed) = self.version(number)?;
+        if version != deletion.only_if {
+            return Ok(Err(Refusal::OtherVersion { version }));
         }
         if !is_closed && !deletion.force {
             return Ok(Err(Refusal::NotClosed));
@@ -281,6 +319,7 @@ impl<'a> Batch<'a> {
         for delete in [
             "DELETE FROM campaign WHERE number = ?1",
             "DELETE FROM status_event WHERE campaign = ?1",
+            "DELETE FROM amendment WHERE campaign = ?1",
             "DELETE FROM tally WHERE campaign = ?1",
             "DELETE FROM task_count WHERE campaign = ?1",
             "DELETE FROM checkpoint WHERE campaign = ?1",
@@ -349,6 +388,9 @@ impl<'a> Batch<'a> {
         if let Some(refusal) = self.used_key(ask)? {
             return Ok(Err(refusal));
         }
+        if ask.amendments != known.amendments.unsigned_abs() {
+            return Ok(Err(Refusal::Amended));
+        }
         let (first, past) = (whole(ask.rounds.start)?, whole(ask.rounds.end)?);
         if self.is_taken(known.number, first, past)? {
             return Ok(Err(Refusal::RoundsTaken));
@@ -363,7 +405,8 @@ impl<'a> Batch<'a> {
         let there = split.there();
         let seq = self.next_seq();
         let insert = "INSERT INTO ask (campaign, first, past, there, seq, stats_version, at, expires_at, token, budget, available, spend, \
-                      success, idx, scale, volume) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
+                      success, idx, scale, volume, amendments) \
+                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
         self.connection.prepare_cached(insert)?.execute(params![
             known.number,
             first,
@@ -381,6 +424,7 @@ impl<'a> Batch<'a> {
             items::floats(&split.index),
             split.scale.as_deref().map(items::floats),
             split.volume.as_deref().map(items::floats),
+            known.amendments,
         ])?;
         self.tallies.entry(known.number).or_default().rounds += past - first;
         self.use_key(ask, known.number, first, past)?;

@@ -62,6 +62,7 @@ pub(super) fn fold(connection: &Connection) -> Read<Verified> {
         verified.rounds += folded.standing.rounds;
         verified.items += folded.items;
         let mut faults = folded.faults;
+        faults.extend(amendment_fault(connection, *number)?);
         if folded.standing != kept {
             faults.push("the counts are not those of its feedback".to_owned());
         }
@@ -75,6 +76,20 @@ pub(super) fn fold(connection: &Connection) -> Read<Verified> {
         verified.faults.insert(0, format!("{strays} reports belong to no campaign"));
     }
     Ok(verified)
+}
+
+/// The amendments of a campaign are those of its record.
+fn amendment_fault(connection: &Connection, campaign: i64) -> Read<Option<String>> {
+    if !read::has_amendments(connection)? {
+        return Ok(None);
+    }
+    let find = "SELECT amendments = (SELECT count(*) FROM amendment WHERE campaign = ?1)
+        AND amendments = coalesce((SELECT max(number) FROM amendment WHERE campaign = ?1), 0)
+        AND tasks = coalesce((SELECT tasks FROM amendment WHERE campaign = ?1 ORDER BY number DESC LIMIT 1), tasks)
+        FROM campaign WHERE number = ?1";
+    let is_sound: bool =
+        connection.prepare_cached(find)?.query_row([campaign], |row| row.get(0))?;
+    Ok((!is_sound).then(|| "its amendments are not those of its record".to_owned()))
 }
 
 /// Reports of campaigns that never existed. Those of deleted campaigns are removed gradually.

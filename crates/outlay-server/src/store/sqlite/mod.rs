@@ -342,6 +342,12 @@ impl Store for SqliteStore {
         self.read(|connection| read::campaigns(connection, after, limit))
     }
 
+    fn problem(&self, campaign: &str, amendments: u64) -> Result<Option<String>, StoreError> {
+        self.read_campaign(campaign, |connection, number| {
+            read::problem(connection, number, amendments)
+        })
+    }
+
     fn standing(&self, campaign: &str) -> Result<Standing, StoreError> {
         self.read(|connection| {
             read::together(connection, |connection| read::standing(connection, campaign))

@@ -18,12 +18,14 @@ use crate::store::{
 
 type Read<T> = rusqlite::Result<T>;
 
-const CAMPAIGN: &str =
-    "SELECT id, tasks, status, version, created_at, changed_at, spec FROM campaign";
+const CAMPAIGN: &str = "SELECT id, campaign.tasks, status, version, created_at, changed_at, spec, amendments, problem FROM campaign \
+    LEFT JOIN amendment ON amendment.campaign = campaign.number AND amendment.number = campaign.amendments";
+const EARLIER_CAMPAIGN: &str =
+    "SELECT id, tasks, status, version, created_at, changed_at, spec, 0, NULL FROM campaign";
 const ASK: &str = "SELECT first, past, stats_version, at, expires_at, budget, available, spend, success, idx, seq, token, \
-    scale, volume FROM ask";
+    scale, volume, amendments FROM ask";
 const EARLIER_ASK: &str = "SELECT first, past, stats_version, at, expires_at, budget, available, spend, success, idx, seq, token, \
-    NULL, NULL FROM ask";
+    NULL, NULL, 0 FROM ask";
 
 /// An unexpired key of a campaign that has not been deleted since.
 pub(super) const LIVE_KEY: &str = "WHERE token = ?1 AND key = ?2 AND expires_at > ?3 AND CASE \
@@ -47,8 +49,9 @@ pub(super) fn number(connection: &Connection, campaign: &str) -> Read<Option<i64
 }
 
 pub(super) fn campaign(connection: &Connection, id: &str) -> Read<Option<CampaignRow>> {
+    let select = campaign_rows(connection)?;
     connection
-        .prepare_cached(&format!("{CAMPAIGN} WHERE id = ?1"))?
+        .prepare_cached(&format!("{select} WHERE id = ?1"))?
         .query_row([id], campaign_row)
         .optional()
 }
@@ -58,8 +61,9 @@ pub(super) fn campaigns(
     after: Option<&str>,
     limit: usize,
 ) -> Read<Vec<CampaignRow>> {
+    let select = campaign_rows(connection)?;
     let mut list = connection
-        .prepare_cached(&format!("{CAMPAIGN} WHERE ?1 IS NULL OR id > ?1 ORDER BY id LIMIT ?2"))?;
+        .prepare_cached(&format!("{select} WHERE ?1 IS NULL OR id > ?1 ORDER BY id LIMIT ?2"))?;
     list.query_map(params![after, count(limit)], campaign_row)?.collect()
 }
 
@@ -72,7 +76,23 @@ fn campaign_row(row: &Row<'_>) -> Read<CampaignRow> {
         created_at: row.get(4)?,
         changed_at: row.get(5)?,
         spec: row.get(6)?,
+        amendments: natural(row, 7)?,
+        problem: row.get(8)?,
     })
+}
+
+/// The problem after an amendment.
+pub(super) fn problem(
+    connection: &Connection,
+    campaign: i64,
+    amendment: u64,
+) -> Read<Option<String>> {
+    let (Ok(amendment), true) = (i64::try_from(amendment), has_amendments(connection)?) else {
+        return Ok(None);
+    };
+    let find = "SELECT problem FROM amendment WHERE campaign = ?1 AND number = ?2";
+    let mut find = connection.prepare_cached(find)?;
+    find.query_row([campaign, amendment], |row| row.get(0)).optional()
 }
 
 fn status(number: i64) -> Read<CampaignStatus> {
@@ -144,7 +164,17 @@ fn has_spends(connection: &Connection) -> Read<bool> {
 
 /// Selects splits.
 fn asks(connection: &Connection) -> Read<&'static str> {
-    Ok(if has_column(connection, "ask", "scale")? { ASK } else { EARLIER_ASK })
+    Ok(if has_column(connection, "ask", "amendments")? { ASK } else { EARLIER_ASK })
+}
+
+/// Whether campaigns can have amendments.
+pub(super) fn has_amendments(connection: &Connection) -> Read<bool> {
+    has_column(connection, "campaign", "amendments")
+}
+
+/// Selects campaigns.
+fn campaign_rows(connection: &Connection) -> Read<&'static str> {
+    Ok(if has_amendments(connection)? { CAMPAIGN } else { EARLIER_CAMPAIGN })
 }
 
 /// Selects round, task, the outcomes before and after, and the new expected completions.
@@ -250,6 +280,7 @@ fn split_row(row: &Row<'_>) -> Read<SplitRow> {
     Ok(SplitRow {
         rounds: natural(row, 0)?..natural(row, 1)?,
         split: Arc::new(split),
+        amendments: natural(row, 14)?,
         stats_version: natural(row, 2)?,
         at: row.get(3)?,
         expires_at: row.get(4)?,
@@ -373,11 +404,18 @@ fn told(
 
 /// The number of the last event of a campaign.
 pub(super) fn last_event(connection: &Connection, campaign: i64) -> Read<u64> {
-    let last = "SELECT max(coalesce((SELECT max(seq) FROM status_event WHERE campaign = ?1), 0),
+    let amended = if has_amendments(connection)? {
+        "SELECT max(seq) FROM amendment WHERE campaign = ?1"
+    } else {
+        "NULL"
+    };
+    let last = format!(
+        "SELECT max(coalesce((SELECT max(seq) FROM status_event WHERE campaign = ?1), 0),
         coalesce((SELECT max(seq) FROM ask WHERE campaign = ?1), 0),
         coalesce((SELECT max(seq) FROM told WHERE campaign = ?1), 0),
-        coalesce((SELECT max(seq) FROM correction WHERE campaign = ?1), 0))";
-    connection.prepare_cached(last)?.query_row([campaign], |row| natural(row, 0))
+        coalesce((SELECT max(seq) FROM correction WHERE campaign = ?1), 0), coalesce(({amended}), 0))"
+    );
+    connection.prepare_cached(&last)?.query_row([campaign], |row| natural(row, 0))
 }
 
 pub(super) fn events(
@@ -388,13 +426,18 @@ pub(super) fn events(
 ) -> Read<Vec<Event>> {
     let Ok(after) = i64::try_from(after) else { return Ok(Vec::new()) };
     // The range of the page, from the indexes alone.
-    let reach = "SELECT max(seq) FROM (
+    let has_amendments = has_amendments(connection)?;
+    let amended = "SELECT seq FROM amendment WHERE campaign = ?1 AND seq > ?2 UNION ALL";
+    let amended = if has_amendments { amended } else { "" };
+    let reach = format!(
+        "SELECT max(seq) FROM ({amended}
         SELECT seq FROM status_event WHERE campaign = ?1 AND seq > ?2 UNION ALL
         SELECT seq FROM ask WHERE campaign = ?1 AND seq > ?2 UNION ALL
         SELECT seq FROM told WHERE campaign = ?1 AND seq > ?2 UNION ALL
-        SELECT seq FROM correction WHERE campaign = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3)";
+        SELECT seq FROM correction WHERE campaign = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3)"
+    );
     let reach: Option<i64> = connection
-        .prepare_cached(reach)?
+        .prepare_cached(&reach)?
         .query_row([campaign, after, count(limit)], |row| row.get(0))?;
     let Some(reach) = reach else { return Ok(Vec::new()) };
     let page = [campaign, after, reach];
@@ -413,6 +456,12 @@ pub(super) fn events(
             .map_or(Ok(EventKind::Created), |number| status(number).map(EventKind::StatusSet))?;
         event(row, [0, 1, 2], kind)
     })?;
+    if has_amendments {
+        add("SELECT seq, at, token, problem, tasks, changes FROM amendment", |row| {
+            let (problem, tasks, changes) = (row.get(3)?, row.get(4)?, row.get(5)?);
+            event(row, [0, 1, 2], EventKind::Amended { problem, tasks, changes })
+        })?;
+    }
     add(asks(connection)?, |row| event(row, [10, 3, 11], EventKind::Asked(split_row(row)?)))?;
     add("SELECT seq, at, token, round, is_late, items FROM told", |row| {
         let items = Items(row.get_ref(5)?.as_blob()?)

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::failure::broken;
 use super::items::Items;
 use super::read::{self, maybe_natural, natural, outcome};
-use crate::store::{Checkpoint, Compacted, Compaction, Outcome, TaskCount};
+use crate::store::{Checkpoint, Compacted, Compaction, FullSplit, Outcome, TaskCount};
 
 type Write<T> = rusqlite::Result<T>;
 
@@ -64,10 +64,16 @@ fn prefix(
     compaction: &Compaction,
 ) -> Write<Option<Prefix>> {
     let last = "SELECT first FROM ask WHERE campaign = ?1 ORDER BY first DESC LIMIT 1";
-    let last_full = "SELECT first FROM ask WHERE campaign = ?1 AND available IS NULL ORDER BY first DESC LIMIT 1";
-    let find = if compaction.keep_last_full { last_full } else { last };
-    let kept: Option<i64> =
-        connection.prepare_cached(find)?.query_row([campaign], |row| row.get(0)).optional()?;
+    let last_full = "SELECT first FROM ask WHERE campaign = ?1 AND amendments = ?2 AND there = ?3 ORDER BY first DESC LIMIT 1";
+    let first = |row: &rusqlite::Row<'_>| row.get(0);
+    let kept: Option<i64> = match compaction.keep_last {
+        None => connection.prepare_cached(last)?.query_row([campaign], first),
+        Some(FullSplit { amendments, tasks }) => {
+            let full = params![campaign, whole(amendments)?, tasks];
+            connection.prepare_cached(last_full)?.query_row(full, first)
+        }
+    }
+    .optional()?;
     let Some(kept) = kept else { return Ok(None) };
     let list = "SELECT past, past - first, expires_at FROM ask WHERE campaign = ?1 AND first < ?2 ORDER BY first";
     let mut list = connection.prepare_cached(list)?;

@@ -17,6 +17,7 @@ const STEPS: &[&str] = &[
     include_str!("schema_4.sql"),
     include_str!("schema_5.sql"),
     include_str!("schema_6.sql"),
+    include_str!("schema_7.sql"),
 ];
 
 /// Pages of the WAL are a few kilobytes each: some sixteen megabytes.

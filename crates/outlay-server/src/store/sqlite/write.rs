@@ -303,6 +303,7 @@ mod tests {
             campaign,
             rounds,
             split: Arc::new(split),
+            amendments: 0,
             stats_version: 0,
             at: 0,
             expires_at: 9,

@@ -17,6 +17,8 @@ pub(super) fn begins_once(place: &Place) {
         tasks: 3,
         status: CampaignStatus::Open,
         version: 1,
+        amendments: 0,
+        problem: None,
         created_at: 1000,
         changed_at: 1000,
     };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use outlay_server::store::{Ask, Command, Compaction, Done, Refusal, Store};
+use outlay_server::store::{Ask, Command, Compaction, Done, FullSplit, Refusal, Store};
 
 use super::{begun, count, purged, sound};
 use crate::stores::place::Place;
@@ -85,8 +85,9 @@ pub(super) fn compaction_stops(place: &Place) {
         Arc::make_mut(&mut ask.split).available = available;
         assert_eq!(one(&*store, Command::Ask(ask)), Ok(Done::Asked));
     }
-    let compact = |expired_before, keep_last_full| {
-        let compaction = Compaction { keep_last_full, ..compaction("c", expired_before, 99) };
+    let compact = |expired_before, keeps_last_full: bool| {
+        let keep_last = keeps_last_full.then_some(FullSplit { amendments: 0, tasks: 2 });
+        let compaction = Compaction { keep_last, ..compaction("c", expired_before, 99) };
         store.compact(&compaction).unwrap().rounds
     };
     assert_eq!(compact(9, false), 0);

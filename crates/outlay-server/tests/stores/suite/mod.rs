@@ -1,5 +1,6 @@
 //! Every method and every answer of a store, one by one.
 
+mod amendments;
 mod campaigns;
 mod compaction;
 mod counts;
@@ -19,6 +20,11 @@ const CHECKS: &[(&str, Check)] = &[
     ("a campaign begins once", campaigns::begins_once),
     ("campaigns are listed in pages", campaigns::campaigns_in_pages),
     ("a status needs the version that was seen", campaigns::status_needs_its_version),
+    ("an amendment needs the version that was seen", amendments::amendment_needs_its_version),
+    ("rounds belong to the present problem", amendments::rounds_belong_to_the_present_problem),
+    ("an added task counts, and earlier rounds are as they were", amendments::added_task_counts),
+    ("amendments are compacted around and deleted", amendments::compacted_and_deleted),
+    ("amendments and requests for rounds at a time", amendments::amendments_and_rounds),
     ("a snapshot is what the single reads give", campaigns::snapshot_is_what_reads_give),
     ("leases do not overlap", rounds::leases_do_not_overlap),
     ("leases pass what was acknowledged", rounds::leases_pass_what_was_acknowledged),

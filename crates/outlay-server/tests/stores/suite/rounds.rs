@@ -65,6 +65,7 @@ pub(super) fn rounds_once(place: &Place) {
     let row = |ask: outlay_server::store::Ask| SplitRow {
         rounds: ask.rounds,
         split: ask.split,
+        amendments: 0,
         stats_version: 0,
         at: 3000,
         expires_at: 3000 + DAY,
