@@ -405,6 +405,11 @@ class Problem:
         ...
 
     @property
+    def reward_over_max(self) -> str:
+        """What happens to reported rewards above reward_max: refuse or clip."""
+        ...
+
+    @property
     def leftover(self) -> str:
         """What happens to budget that cannot increase the value: keep or spend."""
         ...
@@ -775,6 +780,12 @@ class Learner:
     @property
     def reward_max(self) -> float:
         """The largest reward of a completion."""
+        ...
+
+    @property
+    def clipped(self) -> int:
+        """The number of reports whose reward was above the largest one and was clipped, for problems
+        with reward_over_max="clip"."""
         ...
 
     @property

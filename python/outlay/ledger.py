@@ -48,7 +48,9 @@ class TaskStatus:
     proposed_max : float
         A ``max`` to consider, because the task does not spend its allocation (None if it does).
     gain, mean : float
-        The total reward, and the mean reward of a completion (None before the first).
+        The total reward, and the mean reward of a completion (None before the first). Clipped rewards count as the largest one.
+    clipped : int
+        The number of outcomes whose reported reward is above the largest one.
     seen_completions, seen_mean : int, float
         The completions of the log that the learner started from, and their mean reward (None without a log).
     index, bonus : float
@@ -69,6 +71,7 @@ class TaskStatus:
     delivered: float | None
     proposed_max: float | None
     gain: float
+    clipped: int
     mean: float | None
     seen_completions: int | None
     seen_mean: float | None
@@ -125,6 +128,8 @@ class LedgerStatus(Tabular):
         Rounds with missing outcomes, each with their number.
     spend, gain : float
         The total spend and reward.
+    clipped : int
+        The number of outcomes whose reported reward is above the largest one.
     tasks : list of TaskStatus
         One entry per task.
     warnings : list of str
@@ -143,6 +148,7 @@ class LedgerStatus(Tabular):
     open: list[tuple[int, int]]
     spend: float
     gain: float
+    clipped: int
     tasks: list[TaskStatus]
     warnings: list[str]
     #: The lines below the table.

@@ -149,6 +149,7 @@ class _Arrays:
     budget: float
     horizon: int | None
     reward_max: float | None
+    reward_over_max: str | None
     leftover: str | None
     names: list[str] | None
     family: str | list[str]
@@ -169,6 +170,8 @@ class Problem(_outlay.Problem):
         The number of rounds planned.
     reward_max : float, optional
         The largest reward of a completion; by default 1.
+    reward_over_max : {"refuse", "clip"}, optional
+        What happens to reported rewards above ``reward_max``: an error, or they count as ``reward_max``.
     leftover : {"keep", "spend"}, optional
         What happens to budget that cannot increase the value.
     environment : mapping, optional
@@ -200,6 +203,7 @@ class Problem(_outlay.Problem):
         *,
         horizon: int | None = None,
         reward_max: float | None = None,
+        reward_over_max: str | None = None,
         leftover: str | None = None,
         environment: Mapping[str, Any] | None = None,
     ) -> Problem:
@@ -209,6 +213,7 @@ class Problem(_outlay.Problem):
             "budget": budget,
             "horizon": plain(horizon),
             "reward_max": plain(reward_max),
+            "reward_over_max": reward_over_max,
             "leftover": leftover,
             "environment": plain(environment),
         }
@@ -320,6 +325,7 @@ class Problem(_outlay.Problem):
         names: Sequence[str] | None = None,
         horizon: int | None = None,
         reward_max: float | None = None,
+        reward_over_max: str | None = None,
         leftover: str | None = None,
         **columns: ArrayLike,
     ) -> Problem:
@@ -333,7 +339,7 @@ class Problem(_outlay.Problem):
             The budget of a round.
         names : sequence of str, optional
             The names of the tasks; by default ``task-1`` and so on.
-        horizon, reward_max, leftover : optional
+        horizon, reward_max, reward_over_max, leftover : optional
             As in `Problem`.
         **columns : array_like of float
             The parameters of the curves (exponent, scale, full_at, half_at, steepness, mid, width, at, ceiling, floor), and value, min,
@@ -380,6 +386,7 @@ class Problem(_outlay.Problem):
             plain(budget),
             plain(horizon),
             plain(reward_max),
+            reward_over_max,
             leftover,
             None if names is None else [str(name) for name in names],
             family if isinstance(family, str) else [str(one) for one in family],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
 import pickle
 import subprocess
 from collections.abc import Callable
@@ -30,6 +31,7 @@ from outlay import (
     Task,
     bound,
     fit,
+    replay,
     simulate,
 )
 
@@ -445,3 +447,57 @@ def test_scales_and_volumes_of_a_round(command: Callable[..., Any], tmp_path: Pa
     with pytest.raises(AllocationError, match="scale: lattimore cannot use curves that change"):
         single = Problem([Task("search", curve=Exponential(scale=40))], budget=100)
         Learner(single, "lattimore", horizon=50).allocate(scale={"search": 2.0})
+
+
+def test_rewards_above_the_largest_are_clipped_and_counted() -> None:
+    tasks = [Task("a", curve=Exponential(scale=40)), Task("b", curve=Exponential(scale=60))]
+    refusing = Problem(tasks, budget=100, reward_max=2)
+    clipping = Problem(tasks, budget=100, reward_max=2, reward_over_max="clip")
+    assert (refusing.reward_over_max, clipping.reward_over_max) == ("refuse", "clip")
+    arrays = Problem.from_arrays("exponential", budget=100, names=["a", "b"], scale=[40, 60], reward_max=2, reward_over_max="clip")
+    assert arrays == clipping
+    with pytest.raises(ProblemError, match="reward_over_max: must be refuse or clip, not cut"):
+        Problem.from_arrays("exponential", budget=100, scale=[40, 60], reward_over_max="cut")
+    with pytest.raises(ObservationError, match="between 0 and reward_max 2, not 2.5"):
+        learner = Learner(refusing)
+        learner.observe(learner.allocate(), [True, True], [2.5, 1.0])
+
+    clipped, largest = Learner(clipping), Learner(clipping)
+    for learner, reward in ((clipped, 2.5), (largest, 2.0)):
+        learner.observe(learner.allocate(), [True, True], [reward, 1.0])
+        learner.observe(learner.allocate(), {"a": 1}, {"a": reward})
+    assert (clipped.clipped, largest.clipped) == (2, 0)
+    assert Learner.from_json(clipped.to_json()).clipped == 2
+    assert (clipped.allocate().spend == largest.allocate().spend).all()
+    with pytest.raises(ObservationError):
+        clipped.observe(clipped.allocate(), [True, True], [math.inf, 1.0])
+    assert clipped.clipped == 2
+
+    ledger = Ledger(clipping)
+    assert ledger.report(ledger.next(), [True, True], [2.5, 1.0]) == (2, 0)
+    assert ledger.report(1, [True, True], [2.5, 1.0]) == (0, 2)
+    status = ledger.status()
+    assert (status.clipped, status.gain, [task.clipped for task in status]) == (1, 3.0, [1, 0])
+    assert any("1 reward above reward_max" in line for line in status.summary)
+
+    rows = {"task": ["a", "b"] * 20, "threshold": [float(row) for row in range(40)], "reward": [9.0, 1.0] * 20}
+    found = replay(clipping, rows, "kl-ucb-plus", rounds=20, replications=2)
+    assert found.data["clipped"] == 20
+    with pytest.raises(SimulationError, match="increase reward_max, or set reward_over_max to clip"):
+        replay(refusing, rows, "kl-ucb-plus", rounds=20, replications=2)
+
+
+def test_environments_may_draw_clipped_rewards() -> None:
+    class Generous:
+        def __init__(self, problem: Problem, seed: int) -> None:
+            self.tasks = len(problem)
+
+        def draw(self, round: int, spend: Any, success: Any) -> Any:
+            return [True] * self.tasks, [9.0] * self.tasks
+
+    tasks = [Task("a", curve=Exponential(scale=40), value=1), Task("b", curve=Exponential(scale=60), value=1)]
+    clipping = Problem(tasks, budget=100, reward_max=2, reward_over_max="clip")
+    found = simulate(clipping, "kl-ucb-plus", environment=Generous, rounds=5, replications=1)
+    assert found is not None
+    with pytest.raises(SimulationError, match="between 0 and reward_max 2"):
+        simulate(Problem(tasks, budget=100, reward_max=2), "kl-ucb-plus", environment=Generous, rounds=5, replications=1)

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use outlay::{Curve, Leftover, ProblemSpec, TaskSpec};
+use outlay::{Curve, Leftover, ProblemSpec, RewardOverMax, TaskSpec};
 use pyo3::prelude::*;
 
 use crate::arrays::{List, numbers};
@@ -24,6 +24,7 @@ pub(crate) struct Columns<'py> {
     budget: f64,
     horizon: Option<u64>,
     reward_max: Option<f64>,
+    reward_over_max: Option<String>,
     leftover: Option<String>,
     /// The names of the tasks; without them, task-1, task-2 and so on.
     names: Option<Vec<String>>,
@@ -90,6 +91,15 @@ pub(crate) fn problem(columns: &Columns<'_>) -> PyResult<outlay::Problem> {
         budget: columns.budget,
         horizon: columns.horizon,
         reward_max: columns.reward_max.unwrap_or(default.reward_max),
+        reward_over_max: match columns.reward_over_max.as_deref() {
+            None => default.reward_over_max,
+            Some("refuse") => RewardOverMax::Refuse,
+            Some("clip") => RewardOverMax::Clip,
+            Some(other) => {
+                let message = format!("reward_over_max: must be refuse or clip, not {other}");
+                return Err(ProblemError::new_err(message));
+            }
+        },
         leftover: match columns.leftover.as_deref() {
             None => default.leftover,
             Some("keep") => Leftover::Keep,

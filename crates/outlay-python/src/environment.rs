@@ -172,6 +172,8 @@ pub(crate) struct CustomEnvironment {
     /// Whether a task may complete more than once.
     has_counts: bool,
     reward_max: f64,
+    /// Whether larger rewards are clipped.
+    clips: bool,
     feedback: Feedback,
     failure: Failure,
 }
@@ -194,7 +196,9 @@ impl CustomEnvironment {
         }
         let has_means = object.hasattr("means")?;
         let (has_counts, reward_max) = (problem.has_counts(), problem.reward_max());
-        Ok(Self { object: object.unbind(), has_means, has_counts, reward_max, feedback, failure })
+        let clips = problem.reward_over_max().clips();
+        let object = object.unbind();
+        Ok(Self { object, has_means, has_counts, reward_max, clips, feedback, failure })
     }
 
     fn call(
@@ -244,6 +248,7 @@ impl DrawOutcomes for CustomEnvironment {
         let drawing = Drawing {
             round,
             reward_max: self.reward_max,
+            clips: self.clips,
             feedback: self.feedback,
             has_counts: self.has_counts,
         };
@@ -285,6 +290,7 @@ impl DrawOutcomes for CustomEnvironment {
 struct Drawing {
     round: u64,
     reward_max: f64,
+    clips: bool,
     feedback: Feedback,
     has_counts: bool,
 }
@@ -303,7 +309,10 @@ impl Drawing {
         if count == 0.0 && !sees_all {
             return Ok(Outcome::Failed);
         }
-        if !(reward >= 0.0 && reward <= count.max(1.0) * reward_max) {
+        let most = count.max(1.0) * reward_max;
+        let is_clipped = self.clips && reward > most && reward.is_finite();
+        let reward = if is_clipped { most } else { reward };
+        if !(reward >= 0.0 && reward <= most) {
             let times = if count > 1.0 { format!("{count} times ") } else { String::new() };
             return Err(SimulationError::new_err(format!(
                 "environment: draw returned the reward {reward} for task {task} in round {round}: \

@@ -178,7 +178,7 @@ impl Ledger {
             true => ledger.revise(&entries),
             false => ledger.report(&entries),
         };
-        let Reported { new, repeated, revised, spends } =
+        let Reported { new, repeated, revised, spends, .. } =
             reported.map_err(|error| match error {
                 LedgerError::Entries(invalid) => {
                     let line = |one: &outlay::ledger::InvalidEntry| match places.get(one.position) {
@@ -224,6 +224,7 @@ impl Ledger {
                 "open": found.open,
                 "spend": found.spend,
                 "gain": found.gain,
+                "clipped": found.clipped,
                 "tasks": tasks,
                 "summary": status::summary(&ledger, &found),
                 "warnings": status::warnings(&ledger, &found),
@@ -306,6 +307,7 @@ fn row(definition: &outlay::Task, task: &TaskStatus) -> Value {
         "delivered": task.delivery.and_then(|delivery| delivery.share()),
         "proposed_max": task.delivery.and_then(|delivery| delivery.proposed_max),
         "gain": task.gain,
+        "clipped": task.clipped,
         "mean": task.mean,
         "seen_completions": task.seen.map(|seen| seen.completions),
         "seen_mean": task.seen.and_then(|seen| seen.mean()),

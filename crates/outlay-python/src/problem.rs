@@ -111,6 +111,12 @@ impl Problem {
         self.problem.reward_max()
     }
 
+    /// What happens to reported rewards above reward_max: refuse or clip.
+    #[getter]
+    fn reward_over_max(&self) -> &'static str {
+        if self.problem.reward_over_max().clips() { "clip" } else { "refuse" }
+    }
+
     /// What happens to budget that cannot increase the value: keep or spend.
     #[getter]
     fn leftover(&self) -> &'static str {

@@ -5,7 +5,7 @@ use outlay::text::listed;
 use outlay::{Bounds, Problem, Task};
 use serde::Serialize;
 
-use crate::number::plain;
+use crate::number::{counted, plain};
 
 /// A curve that is flat beyond this share of the budget per task gets a note.
 const FAR_BELOW: f64 = 0.01;
@@ -214,6 +214,15 @@ impl std::fmt::Display for Guarantee {
     }
 }
 
+/// A note if recorded rewards of the problem were clipped.
+pub fn clipped_samples(problem: &Problem) -> Option<String> {
+    let clipped = problem.clipped_samples();
+    let samples = counted(clipped as usize, "recorded reward");
+    let reward_max = plain(problem.reward_max());
+    (clipped > 0)
+        .then(|| format!("{samples} above reward_max {reward_max} counted as {reward_max}"))
+}
+
 /// Notes on valid but suspicious input.
 fn notes(problem: &Problem) -> Vec<String> {
     let budget = problem.budget();
@@ -238,6 +247,7 @@ fn notes(problem: &Problem) -> Vec<String> {
             ));
         }
     }
+    notes.extend(clipped_samples(problem));
     let valueless: Vec<&str> =
         problem.tasks().iter().filter(|task| task.value().is_none()).map(Task::name).collect();
     if !valueless.is_empty() {

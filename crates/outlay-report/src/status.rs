@@ -80,7 +80,7 @@ pub fn page<'a>(
     }
 }
 
-/// The learner, the rounds and the gain; then the open rounds.
+/// The learner, the rounds and the gain; then clipped rewards and the open rounds.
 #[must_use]
 pub fn summary(ledger: &Ledger, status: &LedgerStatus) -> Vec<String> {
     let settings = ledger.settings();
@@ -101,6 +101,7 @@ pub fn summary(ledger: &Ledger, status: &LedgerStatus) -> Vec<String> {
         let rounds = if amended.len() == 1 { "round" } else { "rounds" };
         lines.push(format!("amended after {rounds} {}", listed(&amended)));
     }
+    lines.extend(clipped(ledger, status));
     if status.open.is_empty() {
         lines.push("all outcomes have been reported".to_owned());
         return lines;
@@ -119,6 +120,20 @@ pub fn summary(ledger: &Ledger, status: &LedgerStatus) -> Vec<String> {
         named.join(", ")
     ));
     lines
+}
+
+/// The number of clipped rewards and their tasks, if there are any.
+fn clipped(ledger: &Ledger, status: &LedgerStatus) -> Option<String> {
+    let problem = ledger.problem();
+    let tasks = problem.tasks().iter().zip(&status.tasks).filter(|(_, task)| task.clipped > 0);
+    let named: Vec<String> =
+        tasks.map(|(task, status)| format!("{} ({})", task.name(), status.clipped)).collect();
+    let rewards = counted(status.clipped as usize, "reward");
+    let reward_max = plain(problem.reward_max());
+    (status.clipped > 0).then(|| {
+        let named = listed(&named);
+        format!("{rewards} above reward_max, clipped to {reward_max} per completion: {named}")
+    })
 }
 
 /// The guards that are set, each preceded by a dot: ` · floor 20`.

@@ -126,7 +126,7 @@ pub use numeric::rng as random;
 pub use oracle::{Allocation, AllocationError, Options, Oracle, Status, UnspentReason};
 pub use parameters::ParameterError;
 pub use problem::{
-    Bounds, Leftover, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskSpec,
+    Bounds, Leftover, Problem, ProblemErrors, ProblemSpec, RewardLaw, RewardOverMax, Task, TaskSpec,
 };
 
 /// The Rust examples of the README as a test.

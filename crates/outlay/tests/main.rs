@@ -5,6 +5,7 @@
 
 mod amended_ledger;
 mod claims;
+mod clipped_rewards;
 mod counts;
 mod curve;
 mod dependencies;

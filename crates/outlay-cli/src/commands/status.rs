@@ -53,6 +53,8 @@ struct Record<'a> {
     open: Vec<OpenRecord>,
     spend: f64,
     gain: f64,
+    /// Outcomes whose reward was above the largest one and was clipped.
+    clipped: u64,
     tasks: Vec<Row<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     amendments: Vec<AmendmentRecord>,
@@ -86,6 +88,7 @@ struct Row<'a> {
     /// A `max` to consider, because the task does not spend its allocation.
     proposed_max: Option<f64>,
     gain: f64,
+    clipped: u64,
     mean: Option<f64>,
     /// Completions of the log that the learner started from, and their mean reward.
     seen_completions: Option<u64>,
@@ -110,6 +113,7 @@ impl<'a> Record<'a> {
                 .collect(),
             spend: standing.spend,
             gain: standing.gain,
+            clipped: standing.clipped,
             tasks: rows(ledger, standing),
             amendments: ledger
                 .amendments()
@@ -134,6 +138,7 @@ fn rows<'a>(ledger: &'a Ledger, standing: &LedgerStatus) -> Vec<Row<'a>> {
             delivered: standing.delivery.and_then(|delivery| delivery.share()),
             proposed_max: standing.delivery.and_then(|delivery| delivery.proposed_max),
             gain: standing.gain,
+            clipped: standing.clipped,
             mean: standing.mean,
             seen_completions: standing.seen.map(|seen| seen.completions),
             seen_mean: standing.seen.and_then(|seen| seen.mean()),

@@ -4,6 +4,7 @@ mod amend;
 #[cfg(feature = "serve")]
 mod archive;
 mod bound;
+mod clipped_rewards;
 mod counts;
 mod csv_files;
 mod daily;

@@ -343,6 +343,13 @@ impl Learner {
         self.problem.reward_max()
     }
 
+    /// The number of reports whose reward was above the largest one and was clipped, for problems
+    /// with reward_over_max="clip".
+    #[getter]
+    fn clipped(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with_campaign(py, |work| Ok(work.campaign.clipped()))
+    }
+
     /// The guards with their amounts; empty without guards.
     #[getter]
     fn guards(&self, py: Python<'_>) -> PyResult<BTreeMap<&'static str, f64>> {

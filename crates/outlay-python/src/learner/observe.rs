@@ -29,11 +29,13 @@ struct Flags<'a> {
 struct RoundOutcomes {
     outcomes: Vec<Outcome>,
     spend: Vec<Option<f64>>,
+    /// The number of clipped rewards.
+    clipped: u64,
 }
 
 impl RoundOutcomes {
     fn new(tasks: usize) -> Self {
-        Self { outcomes: vec![Outcome::Missing; tasks], spend: vec![None; tasks] }
+        Self { outcomes: vec![Outcome::Missing; tasks], spend: vec![None; tasks], clipped: 0 }
     }
 }
 
@@ -209,6 +211,7 @@ impl Learner {
             }
             known.outcomes[row.task] = self.outcome(row.task, row.report)?;
             known.spend[row.task] = row.report.spend;
+            known.clipped += self.count_clipped(row.report);
         }
         rounds.values().try_for_each(|known| self.check_whole(known, None))?;
         self.with_campaign(py, |work| {
@@ -247,14 +250,22 @@ impl Learner {
                 }
             };
             let outcomes = (0..tasks).map(outcome).collect::<PyResult<Vec<Outcome>>>()?;
-            return campaign
-                .observe_round(round, &outcomes)
-                .map_err(|error| errors::campaign(&error));
+            campaign.observe_round(round, &outcomes).map_err(|error| errors::campaign(&error))?;
+            let report = |task: usize| TaskReport {
+                completions: u64::from(report.completed[task]),
+                reward: report.reward.map(|reward| reward[task]),
+                spend: None,
+            };
+            let shown = (0..tasks).filter(|task| outcomes[*task] != Outcome::Missing);
+            campaign.add_clipped(shown.map(|task| self.count_clipped(report(task))).sum());
+            return Ok(());
         }
         completed.clear();
+        let mut clipped = 0;
         for (task, &is_done) in report.completed.iter().enumerate() {
             let reward = report.reward.map(|reward| reward[task]);
             if is_done {
+                clipped += self.count_clipped(TaskReport { completions: 1, reward, spend: None });
                 completed.push(Completion { task, reward: self.reward(task, reward)? });
             } else if let Some(reward) = reward.filter(|reward| *reward != 0.0 && !reward.is_nan())
             {
@@ -263,7 +274,9 @@ impl Learner {
                 );
             }
         }
-        campaign.observe_completed(round, completed).map_err(|error| errors::campaign(&error))
+        campaign.observe_completed(round, completed).map_err(|error| errors::campaign(&error))?;
+        campaign.add_clipped(clipped);
+        Ok(())
     }
 
     /// A learner with bandit feedback observes the outcomes of a round only together.
@@ -286,6 +299,7 @@ impl Learner {
             let Some(report) = *report else { continue };
             found.outcomes[task] = self.outcome(task, report)?;
             found.spend[task] = report.spend;
+            found.clipped += self.count_clipped(report);
         }
         Ok(found)
     }
@@ -321,7 +335,7 @@ impl Learner {
     /// A reward in the problem's unit, as a share of the largest.
     fn reward(&self, task: usize, reward: Option<f64>) -> PyResult<Reward> {
         let most = self.problem.reward_max();
-        match reward {
+        match reward.map(|reward| self.counted(1, reward)) {
             Some(reward) if reward >= 0.0 && reward <= most => {
                 Ok(Reward::from_share(reward / most))
             }
@@ -332,11 +346,25 @@ impl Learner {
     /// Several completions with the sum of their rewards.
     fn completions(&self, task: usize, count: u64, reward: Option<f64>) -> PyResult<Completions> {
         let most = self.problem.reward_max();
-        let share = reward.filter(|reward| *reward >= 0.0 && *reward <= count as f64 * most);
+        let counted = reward.map(|reward| self.counted(count, reward));
+        let share = counted.filter(|reward| *reward >= 0.0 && *reward <= count as f64 * most);
         // The division may round the sum up.
         let share = share.map(|reward| (reward / most).min(count as f64));
         let completions = share.and_then(|share| Completions::from_share(count, share));
         completions.ok_or_else(|| self.bad_reward(task, count, reward))
+    }
+
+    /// Whether the problem clips the reward of a report: 1 or 0.
+    fn count_clipped(&self, report: TaskReport) -> u64 {
+        let clips = |reward| self.problem.clips_reward(report.completions, reward);
+        u64::from(self.problem.reward_over_max().clips() && report.reward.is_some_and(clips))
+    }
+
+    /// A reward, clipped if the problem clips it.
+    fn counted(&self, completions: u64, reward: f64) -> f64 {
+        let is_clipped = self.problem.reward_over_max().clips()
+            && self.problem.clips_reward(completions, reward);
+        if is_clipped { self.problem.clipped_reward(completions, reward) } else { reward }
     }
 
     fn bad_reward(&self, task: usize, completions: u64, reward: Option<f64>) -> PyErr {
@@ -366,7 +394,9 @@ fn row(cells: &Option<Vec<f64>>, row: usize, columns: usize) -> Option<&[f64]> {
 fn learn(work: &mut Work, round: u64, known: &RoundOutcomes) -> PyResult<()> {
     work.campaign
         .observe_round_at(round, &known.outcomes, &known.spend)
-        .map_err(|error| errors::campaign(&error))
+        .map_err(|error| errors::campaign(&error))?;
+    work.campaign.add_clipped(known.clipped);
+    Ok(())
 }
 
 /// A contiguous matrix, copied only if necessary.

@@ -11,7 +11,7 @@ use outlay::replay::assumptions::assumptions;
 use outlay::replay::{
     FittedProblem, Order, Record, Replay, ReplayError, ReplayRun, ReplaySummary, TaskRows, fit_rows,
 };
-use outlay_report::replay::{Holdout, Replayed, fit_remarks, page};
+use outlay_report::replay::{Holdout, Replayed, clipped_remark, fit_remarks, page};
 use pyo3::prelude::*;
 use serde::Serialize;
 
@@ -95,7 +95,9 @@ pub(crate) fn replay(
         .map(|fitted| Holdout::new(at, divided.first_rows, fitted, &replay))
         .transpose()
         .map_err(refuse)?;
-    let notes = divided.fitted.as_ref().map(fit_remarks).unwrap_or_default();
+    let earlier = divided.fitted.as_ref().map_or(0, |fitted| fitted.clipped);
+    let mut notes: Vec<String> = clipped_remark(problem, &record, earlier).into_iter().collect();
+    notes.extend(divided.fitted.as_ref().map(fit_remarks).unwrap_or_default());
     let assumptions = assumptions(problem, &record);
     let (problem, runs) = (problem.clone(), columns.name);
     let replayed = Replayed { problem, record, runs, summary, assumptions, holdout };

@@ -74,6 +74,7 @@ pub(super) fn task_rows(problem: &outlay::Problem, columns: &Columns<'_>) -> PyR
             count: counts.map_or(1.0, |counts| counts[place]),
             reward: rewards[place],
             reward_max: problem.reward_max(),
+            clips: problem.reward_over_max().clips(),
         };
         let row = |message: String| refuse(format!("row {}: {message}", columns.row[place]));
         let rows = tasks.get_mut(task).ok_or_else(|| row("task: is unknown".to_owned()))?;
@@ -92,6 +93,8 @@ struct Cells {
     count: f64,
     reward: f64,
     reward_max: f64,
+    /// Whether larger rewards are clipped when the rows are replayed.
+    clips: bool,
 }
 
 impl Cells {
@@ -118,10 +121,11 @@ impl Cells {
     }
 
     fn reward(&self) -> Result<f64, String> {
-        let Self { reward, reward_max, .. } = self;
-        if reward > reward_max {
+        let Self { reward, reward_max, clips, .. } = self;
+        if reward > reward_max && !clips {
             return Err(format!(
-                "reward: {reward} is above reward_max {reward_max} of the problem"
+                "reward: {reward} is above reward_max {reward_max} of the problem; increase \
+                 reward_max, or set reward_over_max to clip"
             ));
         }
         Ok(*reward)
@@ -136,7 +140,7 @@ impl Cells {
     /// The number of completions and the sum of their rewards, which may be unknown if there are
     /// none.
     fn counted(&self) -> Result<(u64, f64), String> {
-        let Self { count, reward: revenue, reward_max, .. } = self;
+        let Self { count, reward: revenue, reward_max, clips, .. } = self;
         if count.fract() != 0.0 || !(0.0..=MAX_WHOLE).contains(count) {
             return Err(format!("count: must be a whole number of at least 0, not {count}"));
         }
@@ -148,10 +152,10 @@ impl Cells {
                 "revenue: {revenue}, but count is 0; a row without completions has no revenue"
             ));
         }
-        if *revenue > count * reward_max {
+        if *revenue > count * reward_max && !clips {
             return Err(format!(
                 "revenue: {revenue} is above {count} times reward_max = {reward_max} of the \
-                 problem; increase reward_max"
+                 problem; increase reward_max, or set reward_over_max to clip"
             ));
         }
         Ok((*count as u64, *revenue))

@@ -12,7 +12,7 @@ use outlay::Problem;
 use outlay::replay::assumptions::TaskAssumptions;
 use outlay::replay::{FixedSplit, Record, ReplaySummary};
 
-use crate::number::{figure, gap, percent, plain};
+use crate::number::{counted, figure, gap, percent, plain};
 use crate::page::{Figure, document};
 use crate::simulation::{mean_with_interval, sample};
 use crate::svg::Element;
@@ -67,6 +67,17 @@ impl Replayed {
         rows.push(("even split", &splits.even, "nothing"));
         rows
     }
+}
+
+/// A remark if rewards of the rows were clipped; `earlier` is the number of those in rows that are not
+/// replayed.
+pub fn clipped_remark(problem: &Problem, record: &Record, earlier: u64) -> Option<String> {
+    let clipped = record.clipped() + earlier;
+    let rows = counted(clipped as usize, "row");
+    let reward_max = plain(problem.reward_max());
+    (clipped > 0).then(|| {
+        format!("{rows} with a reward above reward_max, clipped to {reward_max} per completion")
+    })
 }
 
 /// The HTML of the report; `command` is the command line that repeats the replay.

@@ -205,6 +205,8 @@ pub struct Campaign {
     /// For learners that need the spends of a round with its outcomes.
     spends: spends::Spends,
     round: u64,
+    /// The number of reports with a clipped reward.
+    clipped: u64,
 }
 
 impl Campaign {
@@ -227,6 +229,7 @@ impl Campaign {
             open,
             spends: spends::Spends::default(),
             round: 0,
+            clipped: 0,
         })
     }
 
@@ -257,6 +260,20 @@ impl Campaign {
     #[must_use]
     pub fn open_rounds(&self) -> usize {
         self.open.len()
+    }
+
+    /// The number of reports whose reward was above the largest one and was clipped: see
+    /// [`RewardOverMax::Clip`](crate::RewardOverMax::Clip).
+    #[must_use]
+    pub fn clipped(&self) -> u64 {
+        self.clipped
+    }
+
+    /// Counts reports whose reward was clipped. An [`Outcome`] cannot hold a larger reward than the
+    /// largest, so the caller has clipped it with
+    /// [`Problem::clipped_reward`](crate::Problem::clipped_reward).
+    pub fn add_clipped(&mut self, reports: u64) {
+        self.clipped = self.clipped.saturating_add(reports);
     }
 
     /// The state of the learner.
@@ -439,7 +456,8 @@ impl Campaign {
     }
 
     /// Learns from the total reward of a round, in multiples of the largest reward (bandit
-    /// feedback).
+    /// feedback). If the problem clips rewards, a larger gain than the tasks can have is counted as
+    /// the largest possible one.
     ///
     /// # Errors
     /// If the learner needs the outcomes of tasks, the round is not open, or the gain is
@@ -451,6 +469,8 @@ impl Campaign {
             ));
         }
         let most = self.planner.largest_gain();
+        let is_clipped = gain > most && gain.is_finite() && self.planner.clips_rewards();
+        let gain = if is_clipped { most } else { gain };
         if !(gain >= 0.0 && gain <= most && gain.is_finite()) {
             return Err(CampaignError::BadGain { gain, most });
         }
@@ -458,6 +478,7 @@ impl Campaign {
         let (spend, success) = self.open.split(place);
         self.planner.learner.observe_gain(&PlayedRound { round, spend, success }, gain);
         self.open.close(place);
+        self.add_clipped(u64::from(is_clipped));
         Ok(())
     }
 }

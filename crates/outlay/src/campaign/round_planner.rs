@@ -173,6 +173,11 @@ impl RoundPlanner {
         if self.has_counts { f64::INFINITY } else { self.names.len() as f64 }
     }
 
+    /// Whether larger rewards than the largest one are clipped.
+    pub(super) fn clips_rewards(&self) -> bool {
+        self.problem.reward_over_max().clips()
+    }
+
     /// Accepts gains of rounds in which tasks completed more than once.
     pub(super) fn accept_counts(&mut self) {
         self.has_counts = true;

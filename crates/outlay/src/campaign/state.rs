@@ -35,6 +35,14 @@ pub struct CampaignState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     watch: Option<SavedGuardState>,
     open: Vec<OpenRound>,
+    /// The number of reports with a clipped reward.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    clipped: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl CampaignState {
@@ -77,6 +85,7 @@ impl Campaign {
             learnt: self.planner.learner.save(),
             watch: self.planner.guard_state.as_ref().map(|state| state.save()),
             open: self.open.records(),
+            clipped: self.clipped,
         }
     }
 
@@ -122,6 +131,7 @@ impl Campaign {
             .map(|saved| GuardState::load(problem, saved).map(Box::new))
             .transpose()?;
         campaign.round = state.round;
+        campaign.clipped = state.clipped;
         campaign.open = restored(&campaign, state)?;
         Ok(campaign)
     }

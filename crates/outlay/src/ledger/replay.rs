@@ -67,12 +67,13 @@ impl Ledger {
         report: &Report,
         corrected: &HashMap<(u64, usize), Entry>,
     ) -> Result<(), LedgerError> {
+        let over_max = self.recorded_over_max();
         let is_revised = |entry: &&Entry| report.is_revision && self.known(entry).is_some();
         let (revised, new): (Vec<&Entry>, Vec<&Entry>) =
             report.entries.iter().partition(is_revised);
         // A revision is valid in itself; its effect has come with the first report.
         let check = |(position, entry): (usize, &&Entry)| {
-            let error = self.outcome_of(entry).err();
+            let error = self.outcome_of(entry, over_max).err();
             error.map(|reason| InvalidEntry { position, reason })
         };
         let invalid: Vec<InvalidEntry> = revised.iter().enumerate().filter_map(check).collect();
@@ -83,7 +84,7 @@ impl Ledger {
             |entry: &&Entry| corrected.get(&(entry.round, entry.task)).copied().unwrap_or(**entry);
         let new: Vec<Entry> = new.iter().map(final_one).collect();
         let kept = self.reports.len();
-        if self.report(&new)?.repeated > 0 {
+        if self.report_as(&new, over_max)?.repeated > 0 {
             return Err(RecordError::Repeated.into());
         }
         self.reports.truncate(kept);

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::{EntryError, InvalidEntry, Ledger, LedgerError, Report, ReportedOutcome};
 use crate::feedback::{Completions, Feedback, Outcome, Reward};
+use crate::problem::RewardOverMax;
 
 /// The outcome of one task in one round.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,7 +17,8 @@ pub struct Entry {
     pub completions: u64,
     /// The sum of their rewards, in the unit of the problem's `reward_max`. For a failure it is the
     /// forgone reward, which only learners with full feedback need; otherwise it must be absent or
-    /// zero.
+    /// zero. If the problem clips rewards, it is recorded as it was reported and counts as the
+    /// largest possible one.
     pub reward: Option<f64>,
     /// The amount that was really spent, if it is known. Expected completions are computed from it.
     pub spend: Option<f64>,
@@ -53,6 +55,8 @@ pub struct Reported {
     pub revised: usize,
     /// The number of outcomes that were already reported, but without their spend.
     pub spends: usize,
+    /// The number of new or corrected outcomes whose reward was clipped.
+    pub clipped: usize,
 }
 
 impl Ledger {
@@ -62,12 +66,21 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError::Entries`] with all invalid entries.
     pub fn report(&mut self, entries: &[Entry]) -> Result<Reported, LedgerError> {
+        self.report_as(entries, self.problem.reward_over_max())
+    }
+
+    /// [`Ledger::report`] with another treatment of rewards above the largest one.
+    pub(super) fn report_as(
+        &mut self,
+        entries: &[Entry],
+        over_max: RewardOverMax,
+    ) -> Result<Reported, LedgerError> {
         let mut refused = Vec::new();
         let mut fresh = Vec::new();
         // Outcomes that were reported without their spend.
         let mut with_spend = Vec::new();
         for (position, entry) in entries.iter().enumerate() {
-            let now = match self.check(entry) {
+            let now = match self.check(entry, over_max) {
                 Ok(now) => now,
                 Err(reason) => {
                     refused.push(InvalidEntry { position, reason });
@@ -94,7 +107,13 @@ impl Ledger {
         }
         add_spends(&mut fresh, &mut with_spend);
         let (new, spends) = (fresh.len(), with_spend.len());
-        let reported = Reported { new, repeated: entries.len() - new - spends, revised: 0, spends };
+        let reported = Reported {
+            new,
+            repeated: entries.len() - new - spends,
+            revised: 0,
+            spends,
+            clipped: self.count_clipped(&fresh),
+        };
         if new + spends > 0 {
             self.learn(&fresh)?;
             // An outcome that gets its spend replaces the one without.
@@ -110,15 +129,19 @@ impl Ledger {
     }
 
     /// The outcome of an entry, or the reason why it is invalid or contradicts the record.
-    fn check(&self, entry: &Entry) -> Result<ReportedOutcome, EntryError> {
-        let now = self.outcome_of(entry)?;
+    fn check(&self, entry: &Entry, over_max: RewardOverMax) -> Result<ReportedOutcome, EntryError> {
+        let now = self.outcome_of(entry, over_max)?;
         let contradiction =
             self.known(entry).and_then(|before| self.contradiction(entry, now, before));
         contradiction.map_or(Ok(now), Err)
     }
 
     /// The outcome of an entry, or the reason why it is invalid.
-    pub(super) fn outcome_of(&self, entry: &Entry) -> Result<ReportedOutcome, EntryError> {
+    pub(super) fn outcome_of(
+        &self,
+        entry: &Entry,
+        over_max: RewardOverMax,
+    ) -> Result<ReportedOutcome, EntryError> {
         let Entry { round, task, .. } = *entry;
         let last = self.rounds();
         let issued = self.round(round).ok_or(EntryError::UnknownRound { round, last })?;
@@ -132,7 +155,7 @@ impl Ledger {
         if let Some(spend) = entry.spend.filter(|spend| !(*spend >= 0.0 && spend.is_finite())) {
             return Err(EntryError::SpendRange { task: name.to_owned(), spend });
         }
-        let reward = self.shown_reward(entry, name)?;
+        let reward = self.shown_reward(entry, name, over_max)?;
         Ok(ReportedOutcome { completions: entry.completions, reward, spend: entry.spend })
     }
 
@@ -158,7 +181,12 @@ impl Ledger {
     }
 
     /// The reward, if the learner may observe it.
-    fn shown_reward(&self, entry: &Entry, name: &str) -> Result<Option<f64>, EntryError> {
+    fn shown_reward(
+        &self,
+        entry: &Entry,
+        name: &str,
+        over_max: RewardOverMax,
+    ) -> Result<Option<f64>, EntryError> {
         let reward_max = self.problem.reward_max();
         let sees_all = self.feedback() == Feedback::Full;
         let task = || name.to_owned();
@@ -177,14 +205,40 @@ impl Ledger {
             Some(reward) if completions == 0 && !sees_all && reward != 0.0 => {
                 Err(EntryError::RewardOfFailure { task: task(), reward })
             }
-            Some(reward)
-                if !(reward >= 0.0 && reward <= completions.max(1) as f64 * reward_max) =>
-            {
+            Some(reward) if !self.is_accepted(entry, reward, over_max) => {
                 let completions = completions.max(1);
                 Err(EntryError::RewardRange { task: task(), reward, completions, reward_max })
             }
             reward => Ok(reward.filter(|_| completions > 0 || sees_all)),
         }
+    }
+
+    /// Whether a reward is possible, or is clipped. A report that was accepted once can be repeated
+    /// after an amendment that refuses such rewards.
+    fn is_accepted(&self, entry: &Entry, reward: f64, over_max: RewardOverMax) -> bool {
+        let is_repeated = || self.known(entry).is_some_and(|known| known.reward == Some(reward));
+        reward >= 0.0
+            && if self.problem.clips_reward(entry.completions, reward) {
+                over_max.clips() || is_repeated()
+            } else {
+                reward.is_finite()
+            }
+    }
+
+    /// The treatment of rewards on record: they were accepted under some version of the problem.
+    pub(super) fn recorded_over_max(&self) -> RewardOverMax {
+        let clips = self.versions().any(|(problem, ..)| problem.reward_over_max().clips());
+        if clips { RewardOverMax::Clip } else { RewardOverMax::Refuse }
+    }
+
+    /// The number of entries whose reward is clipped.
+    pub(super) fn count_clipped(&self, entries: &[Entry]) -> usize {
+        entries.iter().filter(|entry| self.is_clipped(&entry.outcome())).count()
+    }
+
+    /// Whether the reward of an outcome is clipped.
+    pub(super) fn is_clipped(&self, outcome: &ReportedOutcome) -> bool {
+        outcome.reward.is_some_and(|reward| self.problem.clips_reward(outcome.completions, reward))
     }
 
     /// The recorded outcome of a task in a round.
@@ -255,8 +309,8 @@ fn add_spends(fresh: &mut [Entry], with_spend: &mut Vec<Entry>) {
     });
 }
 
-/// Completions of a checked entry. The sum of rewards is in multiples of the largest one; a division
-/// may have rounded it up.
+/// Completions of a checked entry. The sum of rewards is in multiples of the largest one; it may be
+/// above their number if it is clipped, or if a division has rounded it up.
 fn completions(count: u64, reward_sum: f64) -> Completions {
     Completions::from_share(count, reward_sum.min(count as f64)).unwrap_or_default()
 }

@@ -19,7 +19,7 @@ impl Ledger {
         let mut places: HashMap<(u64, usize), usize> = HashMap::new();
         let mut reported = Reported::default();
         for (position, entry) in entries.iter().enumerate() {
-            let mut now = match self.outcome_of(entry) {
+            let mut now = match self.outcome_of(entry, self.problem.reward_over_max()) {
                 Ok(now) => now,
                 Err(reason) => {
                     refused.push(InvalidEntry { position, reason });
@@ -51,6 +51,7 @@ impl Ledger {
         if !refused.is_empty() {
             return Err(LedgerError::Entries(refused));
         }
+        reported.clipped = self.count_clipped(&changed);
         if !changed.is_empty() {
             let report = Report {
                 after: self.rounds(),

@@ -17,8 +17,10 @@ pub struct LedgerStatus {
     pub open: Vec<(u64, usize)>,
     /// The total spend, without cancelled rounds.
     pub spend: f64,
-    /// The total reported reward, in the problem's unit.
+    /// The total reported reward, in the problem's unit. Clipped rewards count as the largest one.
     pub gain: f64,
+    /// The number of outcomes whose reported reward is above the largest one.
+    pub clipped: u64,
     /// The next round with the problem's budget; absent if the budget does not cover the lower
     /// bounds.
     pub ahead: Option<IssuedRound>,
@@ -42,8 +44,10 @@ pub struct TaskStatus {
     pub expected: f64,
     /// How much of the allocated budget was spent, where spends were reported.
     pub delivery: Option<Delivery>,
-    /// The total reward of its completions.
+    /// The total reward of its completions. Clipped rewards count as the largest one.
     pub gain: f64,
+    /// The number of outcomes whose reported reward is above the largest one.
+    pub clipped: u64,
     /// Mean reward of its completions; absent before the first.
     pub mean: Option<f64>,
     /// The completions of the log that the learner started from, beside those of the rounds.
@@ -95,6 +99,7 @@ impl Ledger {
             open: open.filter(|(_, waiting)| *waiting > 0).collect(),
             spend,
             gain: tasks.iter().map(|task| task.gain).sum::<f64>() + 0.0,
+            clipped: tasks.iter().map(|task| task.clipped).sum(),
             ahead: next,
             tasks,
         })
@@ -126,9 +131,11 @@ impl Ledger {
         }
         let completions = self.reported(task).map(|(_, known)| known.completions).sum::<u64>();
         let is_gain = |(_, known): &(&Round, ReportedOutcome)| known.completions > 0;
-        let gain =
-            self.reported(task).filter(is_gain).filter_map(|(_, known)| known.reward).sum::<f64>()
-                + 0.0;
+        let counted = |(_, known): (&Round, ReportedOutcome)| {
+            Some(self.problem.clipped_reward(known.completions, known.reward?))
+        };
+        let gain = self.reported(task).filter(is_gain).filter_map(counted).sum::<f64>() + 0.0;
+        let clipped = self.reported(task).filter(|(_, known)| self.is_clipped(known)).count();
         let mean = (completions > 0).then(|| gain / completions as f64);
         let seen = self.seen(task);
         let learned_mean = match seen {
@@ -153,6 +160,7 @@ impl Ledger {
                 }),
             ),
             gain,
+            clipped: clipped as u64,
             mean,
             seen,
             index,

@@ -214,6 +214,7 @@ fn problem_changes(old: &Problem, new: &Problem) -> Vec<FieldChange> {
         ("budget", json!(old.budget), json!(new.budget)),
         ("horizon", json!(old.horizon), json!(new.horizon)),
         ("reward_max", json!(old.reward_max), json!(new.reward_max)),
+        ("reward_over_max", json!(old.reward_over_max), json!(new.reward_over_max)),
         ("leftover", json!(old.leftover), json!(new.leftover)),
         ("environment", environment(old), environment(new)),
     ];

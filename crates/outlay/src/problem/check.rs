@@ -9,8 +9,8 @@ use super::errors::{ErrorList, FieldPath, LowerBoundKeys, ProblemErrorKind};
 use super::origins::Origins;
 use super::profile::check_profiles;
 use super::{
-    Bounds, CompletionLaw, Problem, ProblemErrors, ProblemSpec, RewardLaw, Seen, Task, TaskExtras,
-    TaskSpec, covers,
+    Bounds, ClippedSamples, CompletionLaw, Problem, ProblemErrors, ProblemSpec, RewardLaw, Seen,
+    Task, TaskExtras, TaskSpec, covers,
 };
 use crate::curve::{AMOUNT_RANGE, NumberRange};
 use crate::feedback::Completions;
@@ -42,6 +42,9 @@ impl ProblemSpec {
 /// Checks tasks one at a time, so that they need not all be kept in their unchecked form.
 pub(super) struct TaskChecker {
     reward_max: f64,
+    /// Whether recorded rewards above the maximum are clipped, and how many were.
+    clips: bool,
+    clipped: u64,
     tasks: Vec<Task>,
     origins: Origins,
     /// The tasks with a positive lower bound, and those of them whose spend is fixed.
@@ -58,6 +61,8 @@ impl TaskChecker {
         let is_valid = is_positive(spec.reward_max) && !errors.has("reward_max");
         Self {
             reward_max: if is_valid { spec.reward_max } else { f64::INFINITY },
+            clips: spec.reward_over_max.clips(),
+            clipped: 0,
             tasks: Vec::with_capacity(spec.tasks.len()),
             origins: Origins::default(),
             lower_bounds: 0,
@@ -71,8 +76,13 @@ impl TaskChecker {
     }
 
     /// Checks and takes the task at `path`.
-    pub(super) fn check(&mut self, task: TaskSpec, path: FieldPath<'_>) {
+    pub(super) fn check(&mut self, mut task: TaskSpec, path: FieldPath<'_>) {
         self.origins.add(self.tasks.len(), path);
+        if self.clips
+            && let Some(RewardLaw::Empirical { samples }) = &mut task.reward
+        {
+            self.clipped += clip(samples, self.reward_max);
+        }
         let bounds = check_task(&task, path, self.reward_max, &mut self.errors);
         let has_lower_bound = bounds.min > 0.0 && !task.retired;
         self.lower_bounds += usize::from(has_lower_bound);
@@ -142,7 +152,9 @@ pub(super) fn check_into(
         budget: spec.budget,
         horizon: spec.horizon,
         reward_max: spec.reward_max,
+        reward_over_max: spec.reward_over_max,
         leftover: spec.leftover,
+        clipped_samples: ClippedSamples(checked.clipped),
         environment: spec.environment,
         tasks: checked.tasks.into(),
     })
@@ -388,6 +400,16 @@ fn check_reward(law: &RewardLaw, reward_max: f64, fault: &mut dyn FnMut(&str, Pr
                 .all(|(position, sample)| in_range(&format!("samples[{position}]"), *sample));
         }
     }
+}
+
+/// Clips recorded rewards and returns their number. Infinite ones are errors.
+fn clip(samples: &mut [f64], reward_max: f64) -> u64 {
+    let mut clipped = 0;
+    for sample in samples.iter_mut().filter(|sample| **sample > reward_max && sample.is_finite()) {
+        *sample = reward_max;
+        clipped += 1;
+    }
+    clipped
 }
 
 fn is_positive(number: f64) -> bool {

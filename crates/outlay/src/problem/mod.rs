@@ -12,6 +12,7 @@
 //! horizon = 10000         # rounds planned; optional
 //! reward_max = 1.0        # largest reward of one completion; default 1
 //! leftover = "keep"       # or "spend": the use of budget that cannot increase the value
+//! reward_over_max = "refuse" # or "clip": reported rewards above reward_max count as reward_max
 //! [environment]           # for simulation: the parts that change from round to round
 //! # The law of the budget may also be "uniform" (low, high), or a list.
 //! budget = { law = "sine", mean = 1000.0, amplitude = 200.0, period = 7.0 }
@@ -116,6 +117,8 @@ pub struct ProblemSpec {
     pub horizon: Option<u64>,
     /// The largest reward of one completion.
     pub reward_max: f64,
+    /// The treatment of rewards above `reward_max`.
+    pub reward_over_max: RewardOverMax,
     /// The use of budget that cannot increase the value.
     pub leftover: Leftover,
     /// The parts that change from round to round, for simulation.
@@ -130,6 +133,7 @@ impl Default for ProblemSpec {
             budget: 1.0,
             horizon: None,
             reward_max: 1.0,
+            reward_over_max: RewardOverMax::Refuse,
             leftover: Leftover::Keep,
             environment: EnvironmentSpec::default(),
             tasks: Vec::new(),
@@ -237,6 +241,42 @@ pub enum Leftover {
     Spend,
 }
 
+/// The treatment of a reported reward above the largest one: above `reward_max` times the number of
+/// completions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RewardOverMax {
+    /// It is an error.
+    #[default]
+    Refuse,
+    /// It counts as the largest one. Reports that were clipped are counted.
+    Clip,
+}
+
+impl RewardOverMax {
+    /// Whether larger rewards are clipped.
+    #[must_use]
+    pub fn clips(self) -> bool {
+        self == Self::Clip
+    }
+
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The number of recorded rewards that were clipped when a problem was checked. It says where the
+/// problem came from and is not part of it, so all such numbers are equal.
+#[derive(Debug, Clone, Copy, Default)]
+struct ClippedSamples(u64);
+
+impl PartialEq for ClippedSamples {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
 /// A checked problem, ready to be solved.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Problem {
@@ -244,7 +284,11 @@ pub struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     horizon: Option<u64>,
     reward_max: f64,
+    #[serde(skip_serializing_if = "RewardOverMax::is_default")]
+    reward_over_max: RewardOverMax,
     leftover: Leftover,
+    #[serde(skip)]
+    clipped_samples: ClippedSamples,
     #[serde(skip_serializing_if = "EnvironmentSpec::is_constant")]
     environment: EnvironmentSpec,
     #[serde(rename = "task")]
@@ -354,6 +398,36 @@ impl Problem {
     #[must_use]
     pub fn reward_max(&self) -> f64 {
         self.reward_max
+    }
+
+    /// The treatment of reported rewards above the largest one.
+    #[must_use]
+    pub fn reward_over_max(&self) -> RewardOverMax {
+        self.reward_over_max
+    }
+
+    /// The number of recorded rewards, of tasks with an empirical law, that were above `reward_max`
+    /// and were clipped when the problem was read.
+    #[must_use]
+    pub fn clipped_samples(&self) -> u64 {
+        self.clipped_samples.0
+    }
+
+    /// The part of a reward that counts: a reward of this many completions that is above their
+    /// largest one is clipped. A failure has at most one forgone reward.
+    #[must_use]
+    pub fn clipped_reward(&self, completions: u64, reward: f64) -> f64 {
+        reward.min(self.largest_reward(completions))
+    }
+
+    /// Whether a reward of this many completions counts as their largest one, because it is above.
+    #[must_use]
+    pub fn clips_reward(&self, completions: u64, reward: f64) -> bool {
+        reward > self.largest_reward(completions) && reward.is_finite()
+    }
+
+    fn largest_reward(&self, completions: u64) -> f64 {
+        completions.max(1) as f64 * self.reward_max
     }
 
     /// The use of budget that cannot increase the value.

@@ -17,6 +17,8 @@ pub struct FittedProblem {
     pub problem: Problem,
     /// The fit of each task.
     pub fits: Vec<Fitted>,
+    /// The number of rows whose reward was above the largest one and was clipped.
+    pub clipped: u64,
 }
 
 /// Fits the curve of each task to its rows, and takes its value from the rewards of the rows.
@@ -29,9 +31,12 @@ pub fn fit_rows(
     options: &Options,
 ) -> Result<FittedProblem, ReplayError> {
     let (mut fits, mut tasks) = (Vec::new(), Vec::new());
+    let mut clipped = 0;
     for (task, rows) in problem.tasks().iter().zip(rows) {
         let name = one_line(task.name());
-        let fitted = fit_task(rows, options);
+        let mut rows = rows.clone();
+        clipped += rows.clip(problem);
+        let fitted = fit_task(&rows, options);
         let (fitted, spec) =
             fitted.map_err(|error| ReplayError::Fit { task: name.clone(), error })?;
         if spec.value.is_none() {
@@ -46,6 +51,7 @@ pub fn fit_rows(
         budget: problem.budget(),
         horizon: problem.horizon(),
         reward_max: problem.reward_max(),
+        reward_over_max: problem.reward_over_max(),
         leftover: problem.leftover(),
         environment: EnvironmentSpec {
             completions: completions.or(problem.environment().completions),
@@ -53,7 +59,7 @@ pub fn fit_rows(
         },
         tasks,
     };
-    Ok(FittedProblem { problem: spec.check().map_err(ReplayError::Problem)?, fits })
+    Ok(FittedProblem { problem: spec.check().map_err(ReplayError::Problem)?, fits, clipped })
 }
 
 /// The task with the bounds of another one.

@@ -18,6 +18,7 @@ use crate::text::one_line;
 #[derive(Debug, Clone)]
 pub struct Record {
     tasks: Vec<TaskRecord>,
+    clipped: u64,
 }
 
 /// The record of one task.
@@ -49,8 +50,8 @@ impl Record {
     ///
     /// # Errors
     /// If a task has no rows, an amount is negative or not finite, or a reward is missing or above
-    /// the problem's largest.
-    pub fn new(problem: &Problem, tasks: Vec<TaskRows>) -> Result<Self, RecordError> {
+    /// the problem's largest. If the problem clips rewards, larger ones are clipped.
+    pub fn new(problem: &Problem, mut tasks: Vec<TaskRows>) -> Result<Self, RecordError> {
         if tasks.len() != problem.tasks().len() {
             let (expected, got) = (problem.tasks().len(), tasks.len());
             return Err(RecordError::TaskCount { expected, got });
@@ -62,16 +63,23 @@ impl Record {
                 return Err(RecordError::Counts { task: one_line(task.name()), has_counts });
             }
         }
+        let clipped = tasks.iter_mut().map(|rows| rows.clip(problem)).sum();
         let named = problem.tasks().iter().zip(tasks);
         let tasks = named
             .map(|(task, rows)| TaskRecord::new(one_line(task.name()), rows, problem.reward_max()));
-        Ok(Self { tasks: tasks.collect::<Result<_, _>>()? })
+        Ok(Self { tasks: tasks.collect::<Result<_, _>>()?, clipped })
     }
 
     /// One record per task.
     #[must_use]
     pub fn tasks(&self) -> &[TaskRecord] {
         &self.tasks
+    }
+
+    /// The number of rows whose reward was above the largest one and was clipped.
+    #[must_use]
+    pub fn clipped(&self) -> u64 {
+        self.clipped
     }
 
     /// The number of rows.
@@ -163,7 +171,7 @@ impl TaskRecord {
         self.rewards.is_empty()
     }
 
-    /// The rows as given.
+    /// The rows, with clipped rewards.
     #[must_use]
     pub fn rows(&self) -> &TaskRows {
         &self.rows

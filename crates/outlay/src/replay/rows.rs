@@ -1,5 +1,7 @@
 //! The rows of a record.
 
+use crate::problem::Problem;
+
 /// The spend that success needs, and its reward.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ThresholdRow {
@@ -116,6 +118,36 @@ impl TaskRows {
             Self::Censored(rows) => rows.iter().map(|row| (row.threshold, row.reward)).collect(),
             Self::Counts(rows) => rows.iter().map(|row| (row.spend, Some(row.reward))).collect(),
         }
+    }
+
+    /// Replaces rewards above the largest one by it, if the problem clips them, and returns their
+    /// number. Infinite rewards stay and are errors of the record.
+    pub fn clip(&mut self, problem: &Problem) -> u64 {
+        if !problem.reward_over_max().clips() {
+            return 0;
+        }
+        let mut clipped = 0;
+        let mut clip = |completions: u64, reward: &mut f64| {
+            if problem.clips_reward(completions, *reward) {
+                *reward = problem.clipped_reward(completions, *reward);
+                clipped += 1;
+            }
+        };
+        match self {
+            Self::Thresholds(rows) => rows.iter_mut().for_each(|row| clip(1, &mut row.reward)),
+            Self::Outcomes(rows) => {
+                rows.iter_mut().filter_map(|row| row.reward.as_mut()).for_each(|one| clip(1, one));
+            }
+            Self::Censored(rows) => {
+                rows.iter_mut().filter_map(|row| row.reward.as_mut()).for_each(|one| clip(1, one));
+            }
+            Self::Counts(rows) => {
+                // Without completions there is no reward to clip.
+                let counted = rows.iter_mut().filter(|row| row.completions > 0);
+                counted.for_each(|row| clip(row.completions, &mut row.reward));
+            }
+        }
+        clipped
     }
 
     /// The largest reward that a row may have, in multiples of the largest reward of a completion.

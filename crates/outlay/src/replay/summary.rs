@@ -39,6 +39,8 @@ pub struct ReplaySummary {
     pub tasks: Vec<String>,
     /// Rows of each task.
     pub rows: Vec<usize>,
+    /// The number of rows whose reward was above the largest one and was clipped.
+    pub clipped: u64,
     /// The order of the rows.
     pub order: Order,
     /// The number of rounds.
@@ -75,6 +77,7 @@ impl Replay<'_> {
         Ok(ReplaySummary {
             tasks: self.problem.tasks().iter().map(|task| task.name().to_owned()).collect(),
             rows: self.record.tasks().iter().map(|task| task.len()).collect(),
+            clipped: self.record.clipped(),
             order: self.order,
             rounds: self.rounds,
             replications: self.replications,

@@ -110,11 +110,11 @@ fn top_level_fields() {
         ("bugdet = 3", "problem: unknown key `bugdet`: did you mean `budget`?"),
         (
             "colour = 3",
-            "problem: unknown key `colour`: expected one of `budget`, `horizon`, `reward_max`, `leftover`, `environment`, `task`, `tasks`",
+            "problem: unknown key `colour`: expected one of `budget`, `horizon`, `reward_max`, `reward_over_max`, `leftover`, `environment`, `task`, `tasks`",
         ),
         (
             "\"new\\nline\" = 3",
-            "problem: unknown key `new line`: expected one of `budget`, `horizon`, `reward_max`, `leftover`, `environment`, `task`, `tasks`",
+            "problem: unknown key `new line`: expected one of `budget`, `horizon`, `reward_max`, `reward_over_max`, `leftover`, `environment`, `task`, `tasks`",
         ),
     ] {
         assert_eq!(complaints(&format!("{fields}\n{GOOD_TASK}"), &NoFiles), expected, "{fields}");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use outlay::curve::DeclaredShape;
 use outlay::problem::{BudgetLaw, CompletionLaw, DelayLaw, EnvironmentSpec, Files, NoFiles};
-use outlay::{Bounds, Curve, Leftover, Problem, ProblemSpec, RewardLaw, TaskSpec};
+use outlay::{Bounds, Curve, Leftover, Problem, ProblemSpec, RewardLaw, RewardOverMax, TaskSpec};
 
 /// Files in memory that count how often each is read.
 #[derive(Default)]
@@ -34,6 +34,7 @@ const EVERYTHING: &str = r#"
 budget = 1000
 horizon = 10000
 reward_max = 2.5
+reward_over_max = "clip"
 leftover = "spend"
 environment = { budget = { law = "sine", mean = 1000, amplitude = 250, period = 7 }, delay = { law = "geometric", mean = 100 }, available = 0.95, completions = { law = "negative-binomial", dispersion = 2.5 }, scale = { power = [0.5, 2] }, volume = { hill = [3, 4.5, 1] }, hide_scale = true }
 task = [
@@ -67,6 +68,7 @@ fn a_file_is_equivalent_to_the_same_specs() {
         budget: 1000.0,
         horizon: Some(10_000),
         reward_max: 2.5,
+        reward_over_max: RewardOverMax::Clip,
         leftover: Leftover::Spend,
         environment: EnvironmentSpec {
             budget: Some(BudgetLaw::Sine { mean: 1000.0, amplitude: 250.0, period: 7.0 }),

@@ -66,6 +66,8 @@ pub(crate) fn run(arguments: &ReplayArgs, quiet: bool) -> Result<CommandOutput, 
     };
     let summary = replay.summary(&splits, &results)?;
     let assumptions = assumptions(&problem, &record);
+    let earlier = divided.as_ref().map_or(0, |divided| divided.fitted.clipped);
+    remarks.extend(replay::clipped_remark(&problem, &record, earlier));
     remarks.extend(about_environment(&problem));
     remarks.extend(divided.iter().flat_map(Divided::remarks));
     let holdout = divided.map(|divided| divided.judged(&replay)).transpose()?;

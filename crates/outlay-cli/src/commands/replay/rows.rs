@@ -34,6 +34,16 @@ struct Columns {
     date: Option<usize>,
 }
 
+/// The largest reward of a completion, and whether larger ones are clipped when they are replayed.
+#[derive(Clone, Copy)]
+struct MaxReward {
+    reward_max: f64,
+    clips: bool,
+}
+
+/// The end of errors about rewards above the largest one.
+const REMEDY: &str = "increase reward_max, or set reward_over_max = \"clip\"";
+
 enum Kind {
     Threshold(usize),
     Censored { threshold: usize, success: usize },
@@ -118,29 +128,29 @@ impl Columns {
         self.date.map(read).transpose().map_err(|message| format!("date: {message}"))
     }
 
-    fn take(&self, row: &CsvRow<'_>, reward_max: f64, into: &mut TaskRows) -> Result<(), String> {
+    fn take(&self, row: &CsvRow<'_>, most: MaxReward, into: &mut TaskRows) -> Result<(), String> {
         match (&self.kind, into) {
             (Kind::Threshold(threshold), TaskRows::Thresholds(rows)) => {
                 let (threshold, reward) =
-                    (row.amount(*threshold, "threshold")?, self.reward(row, reward_max)?);
+                    (row.amount(*threshold, "threshold")?, self.reward(row, most)?);
                 rows.push(ThresholdRow { threshold, reward });
             }
             (Kind::Outcome { spend, success }, TaskRows::Outcomes(rows)) => {
                 let (spend, success) =
                     (row.amount(*spend, "spend")?, row.flag(*success, "success")?);
-                let reward = self.known_reward(row, success, reward_max)?;
+                let reward = self.known_reward(row, success, most)?;
                 rows.push(OutcomeRow { spend, success, reward });
             }
             (Kind::Censored { threshold, success }, TaskRows::Censored(rows)) => {
                 let (threshold, success) =
                     (row.amount(*threshold, "threshold")?, row.flag(*success, "success")?);
-                let reward = self.known_reward(row, success, reward_max)?;
+                let reward = self.known_reward(row, success, most)?;
                 rows.push(CensoredRow { threshold, is_censored: !success, reward });
             }
             (Kind::Count { spend, count }, TaskRows::Counts(rows)) => {
                 let (spend, completions) =
                     (row.amount(*spend, "spend")?, row.count_or_zero(*count, "count")?);
-                let reward = self.revenue(row, completions, reward_max)?;
+                let reward = self.revenue(row, completions, most)?;
                 rows.push(CountRow { spend, completions, reward });
             }
             _ => {}
@@ -153,14 +163,14 @@ impl Columns {
         &self,
         row: &CsvRow<'_>,
         success: bool,
-        reward_max: f64,
+        most: MaxReward,
     ) -> Result<Option<f64>, String> {
         let is_unknown = !success && row.text(self.reward).is_empty();
-        if is_unknown { Ok(None) } else { self.reward(row, reward_max).map(Some) }
+        if is_unknown { Ok(None) } else { self.reward(row, most).map(Some) }
     }
 
     /// The sum of the rewards of a row, which may be empty if nothing was completed.
-    fn revenue(&self, row: &CsvRow<'_>, completions: u64, reward_max: f64) -> Result<f64, String> {
+    fn revenue(&self, row: &CsvRow<'_>, completions: u64, most: MaxReward) -> Result<f64, String> {
         if completions == 0 && row.text(self.reward).is_empty() {
             return Ok(0.0);
         }
@@ -170,21 +180,22 @@ impl Columns {
                 "revenue: {revenue}, but count is 0; a row without completions has no revenue"
             ));
         }
-        let most = completions as f64 * reward_max;
-        if revenue > most {
+        let MaxReward { reward_max, clips } = most;
+        if revenue > completions as f64 * reward_max && !clips {
             return Err(format!(
                 "revenue: {revenue} is above {completions} times reward_max = {reward_max} of the \
-                 problem; increase reward_max"
+                 problem; {REMEDY}"
             ));
         }
         Ok(revenue)
     }
 
-    fn reward(&self, row: &CsvRow<'_>, reward_max: f64) -> Result<f64, String> {
+    fn reward(&self, row: &CsvRow<'_>, most: MaxReward) -> Result<f64, String> {
         let reward = row.amount(self.reward, "reward")?;
-        if reward > reward_max {
+        let MaxReward { reward_max, clips } = most;
+        if reward > reward_max && !clips {
             return Err(format!(
-                "reward: {reward} is above reward_max = {reward_max} of the problem; increase reward_max"
+                "reward: {reward} is above reward_max = {reward_max} of the problem; {REMEDY}"
             ));
         }
         Ok(reward)
@@ -200,6 +211,8 @@ pub(super) fn read(
     let rows = CsvTable::new(file, arguments.csv.form())?;
     let columns = Columns::find(&rows, arguments)?;
     let names = TaskNames::new(problem);
+    let most =
+        MaxReward { reward_max: problem.reward_max(), clips: problem.reward_over_max().clips() };
     let mut tasks: Vec<TaskRows> = problem.tasks().iter().map(|_| columns.no_rows()).collect();
     let mut dates = columns.date.map(|_| vec![Vec::new(); tasks.len()]);
     let mut others: BTreeMap<String, usize> = BTreeMap::new();
@@ -214,7 +227,7 @@ pub(super) fn read(
         if let (Some(dates), Some(date)) = (&mut dates, columns.date(row)?) {
             dates[position].push(date);
         }
-        columns.take(row, problem.reward_max(), &mut tasks[position])
+        columns.take(row, most, &mut tasks[position])
     });
     // A task with invalid rows still has rows.
     let missing: Vec<&str> = problem

@@ -15,6 +15,11 @@ pub(crate) mod request;
 mod table;
 
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use outlay::Problem;
+use outlay::simulation::{Case, Source};
+use outlay_report::check;
 
 use crate::args::SimulateArgs;
 use crate::failure::Failure;
@@ -86,7 +91,7 @@ fn finish(
     format: Format,
 ) -> Result<CommandOutput, Failure> {
     let summaries = plan.experiment.summaries(&played.replications())?;
-    let mut remarks = Vec::new();
+    let mut remarks = clipped_samples(plan);
     if let Some(path) = folder.path() {
         files::write(path, plan, &summaries)?;
         remarks.push(format!("report: {}", path.join(files::REPORT).display()));
@@ -97,4 +102,17 @@ fn finish(
         Format::Csv => record::csv(&summaries)?,
     };
     Ok(CommandOutput::new(result).with_remarks(remarks))
+}
+
+/// One remark per problem with recorded rewards that were clipped.
+fn clipped_samples(plan: &SimulationPlan) -> Vec<String> {
+    let cases = plan.experiment.cases.iter();
+    let problems = cases.filter_map(|case| match &case.source {
+        Source::Problem(problem) => Some((case, problem)),
+        _ => None,
+    });
+    let remark = |(case, problem): (&Case, &Arc<Problem>)| {
+        Some(format!("{}: {}", case.name, check::clipped_samples(problem)?))
+    };
+    problems.filter_map(remark).collect()
 }

@@ -33,6 +33,7 @@ pub(crate) fn run(arguments: &TellArgs) -> Result<CommandOutput, Failure> {
         repeated: reported.repeated,
         revised: reported.revised,
         spends: reported.spends,
+        clipped: reported.clipped,
         empty,
         open_rounds: ledger.open_rounds(),
     };
@@ -71,6 +72,8 @@ struct Record {
     revised: usize,
     /// Outcomes that were reported before and now got their spend.
     spends: usize,
+    /// New or corrected outcomes whose reward was above the largest one and was clipped.
+    clipped: usize,
     /// Rows whose completions are empty, because the outcome is not known yet.
     empty: usize,
     open_rounds: usize,
@@ -92,6 +95,9 @@ fn sentence(reported: Reported, record: &Record) -> String {
     }
     if reported.repeated > 0 {
         parts.push(format!("{} already recorded", reported.repeated));
+    }
+    if reported.clipped > 0 {
+        parts.push(format!("{} clipped to reward_max", counted(reported.clipped, "reward")));
     }
     if record.empty > 0 {
         parts.push(format!("{} still empty", record.empty));

@@ -25,7 +25,7 @@ pub use reward::REWARD_LAWS;
 
 use super::check::{TaskChecker, check_into};
 use super::errors::{ErrorList, FieldPath, ProblemError, ProblemErrorKind, ProblemErrors};
-use super::{Leftover, Problem, ProblemSpec, TaskSpec};
+use super::{Leftover, Problem, ProblemSpec, RewardOverMax, TaskSpec};
 use crate::curve::Curve;
 use csv_table::{CsvFiles, not_a_table};
 use csv_tasks::read_csv_tasks;
@@ -53,8 +53,18 @@ impl Files for NoFiles {
 }
 
 /// The keys of a problem.
-const PROBLEM_KEYS: [&str; 7] =
-    ["budget", "horizon", "reward_max", "leftover", "environment", "task", "tasks"];
+const PROBLEM_KEYS: [&str; 8] = [
+    "budget",
+    "horizon",
+    "reward_max",
+    "reward_over_max",
+    "leftover",
+    "environment",
+    "task",
+    "tasks",
+];
+const OVER_MAX: [(&str, RewardOverMax); 2] =
+    [("refuse", RewardOverMax::Refuse), ("clip", RewardOverMax::Clip)];
 const LEFTOVERS: [(&str, Leftover); 2] = [("keep", Leftover::Keep), ("spend", Leftover::Spend)];
 
 impl Problem {
@@ -261,6 +271,10 @@ fn read_top(document: &Value) -> Result<(ProblemSpec, Fields<'_>, ErrorList), Pr
     spec.budget = fields.number("budget", &mut errors).unwrap_or(spec.budget);
     spec.horizon = fields.integer("horizon", &mut errors);
     spec.reward_max = fields.number("reward_max", &mut errors).unwrap_or(spec.reward_max);
+    if fields.has("reward_over_max") {
+        let found = fields.choice("reward_over_max", "a problem", &OVER_MAX, &mut errors);
+        spec.reward_over_max = found.map_or(spec.reward_over_max, |(_, found)| *found);
+    }
     if fields.has("leftover") {
         let leftover = fields.choice("leftover", "a problem", &LEFTOVERS, &mut errors);
         spec.leftover = leftover.map_or(spec.leftover, |(_, leftover)| *leftover);
