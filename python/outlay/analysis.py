@@ -239,6 +239,8 @@ class _Columns:
     success: Any
     count: Any
     reward: Any
+    scale: Any
+    volume: Any
     first: list[bool] | None
     name: str
 
@@ -266,6 +268,8 @@ def replay(
     count: str | None = None,
     revenue: str | None = None,
     reward: str = "reward",
+    scale: str | None = None,
+    volume: str | None = None,
     split_at: float | str | datetime.date | None = None,
     date: str | None = None,
     order: str = "shuffled",
@@ -291,6 +295,9 @@ def replay(
     count, revenue : str, optional
         In place of ``success`` and ``reward``: the columns of the number of completions of each row and of the sum of their rewards. The
         problem must have volumes.
+    scale, volume : str, optional
+        The columns of the scale of the task's curve and of its volume (only with ``count``) in the round of each row; by default the
+        profiles of the problem's environment, if it has any. Replayed rounds have these conditions.
     split_at : float, str or date, optional
         Fit curves and values to the rows before this date, or to this share of the rows of each task, and judge plan and learners on the
         others. A date requires ``date``; with it, a share is that of the dates.
@@ -334,12 +341,16 @@ def replay(
     """
     loaded = problem if isinstance(problem, Problem) else Problem.load(problem)
     _check_columns(threshold, spend, success, count, revenue, split_at, date)
+    if volume is not None and count is None:
+        raise SimulationError("volume goes with count: other rows have one completion at most")
+    if split_at is not None and (scale is not None or volume is not None):
+        raise SimulationError("scale and volume cannot go with split_at, which fits the rows with the usual curves")
     known = list(data) if isinstance(data, Mapping) else list(getattr(data, "columns", []))
     is_threshold = count is None and (threshold is not None or not (spend or success or "threshold" not in known))
     amount = threshold or "threshold" if is_threshold else spend or "spend"
     if not is_threshold and count is None:
         success = success or "success"
-    titles = _Titles([task] if isinstance(task, str) else list(task), amount, is_threshold, success, count, revenue or reward, date)
+    titles = _Titles([task] if isinstance(task, str) else list(task), amount, is_threshold, success, count, revenue or reward, date, scale, volume)
     try:
         columns, at = _recorded(loaded, data, titles, split_at)
     except FitError as error:
@@ -360,6 +371,8 @@ class _Titles:
     count: str | None
     reward: str
     date: str | None
+    scale: str | None
+    volume: str | None
 
 
 def _check_columns(
@@ -408,6 +421,8 @@ def _recorded(problem: Problem, data: Any, titles: _Titles, split_at: Any) -> tu
         None if titles.success is None else cells(titles.success, "success")[keep],
         None if titles.count is None else cells(titles.count, "count")[keep],
         cells(titles.reward, "reward" if titles.count is None else "revenue")[keep],
+        None if titles.scale is None else cells(titles.scale, "scale")[keep],
+        None if titles.volume is None else cells(titles.volume, "volume")[keep],
         None if first is None else first.tolist(),
         "recorded rows",
     )

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -275,3 +276,27 @@ def test_reports_are_pages(root: Path, tmp_path: Path) -> None:
 def test_the_state_of_the_command_line_is_json(tmp_path: Path) -> None:
     Ledger(Problem.load("power")).save(tmp_path / "state.json")
     assert isinstance(json.loads((tmp_path / "state.json").read_text()), dict)
+
+
+def test_rounds_of_a_replay_have_their_conditions() -> None:
+    tasks = [Task(name, curve=Exponential(scale=4), volume=30) for name in ("a", "b")]
+    problem = Problem(tasks, budget=10, reward_max=5)
+    traffic = np.tile([1.0, 2.0, 0.5], 20).repeat(2)
+    spend = traffic * np.tile([1.0, 2.0, 3.0, 4.0], 30)
+    orders = (30 * traffic * (1 - np.exp(-spend / traffic / 4))).round()
+    rows = {"task": ["a", "b"] * 60, "spend": spend, "orders": orders, "revenue": 2 * orders, "traffic": traffic, "volume": 30 * traffic}
+    options: dict[str, Any] = {"count": "orders", "revenue": "revenue", "rounds": 40, "replications": 2}
+    found = replay(problem, rows, "kl-ucb-plus", scale="traffic", volume="volume", **options)
+    ignored = replay(problem, rows, "kl-ucb-plus", **options)
+    distances = [one.data["assumptions"][0]["fit"]["distance"] for one in (found, ignored)]
+    assert distances[0] < 0.02 < 0.1 < distances[1]
+    assert any("scale and volume of each round" in note for note in found.notes)
+    profile = {"scale": {"a": [1, 2, 0.5], "b": [1, 2, 0.5]}, "volume": {"a": [30, 60, 15], "b": [30, 60, 15]}}
+    same = replay(Problem(tasks, budget=10, reward_max=5, environment=profile), rows, "kl-ucb-plus", **options)
+    assert same.data["splits"] == found.data["splits"]
+    with pytest.raises(SimulationError, match=r"row 1: scale of task b: must be .*, not 0"):
+        replay(problem, {**rows, "traffic": [1.0, 0.0, *traffic[2:]]}, scale="traffic", **options)
+    with pytest.raises(SimulationError, match="cannot go with split_at"):
+        replay(problem, rows, scale="traffic", split_at=0.5, **options)
+    with pytest.raises(SimulationError, match="volume goes with count"):
+        replay(problem, rows, spend="spend", success="orders", reward="revenue", volume="volume")

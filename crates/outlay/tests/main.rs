@@ -19,6 +19,7 @@ mod oracle;
 mod plan;
 mod problem;
 mod replay;
+mod replay_conditions;
 mod replay_rows;
 mod scale;
 mod seen;

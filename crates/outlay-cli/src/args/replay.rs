@@ -48,6 +48,16 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "COLUMN", requires = "count")]
     pub(crate) revenue: Option<String>,
 
+    /// Column with the scale of the task's curve in the round of the row: a scale of 1.3 means that
+    /// success took 1.3 times the usual spend [default: from [environment] of the problem, else 1]
+    #[arg(long, value_name = "COLUMN", conflicts_with = "split_at")]
+    pub(crate) scale: Option<String>,
+
+    /// With --count: column with the volume of the task in the round of the row [default: from
+    /// [environment] of the problem, else the task's volume]
+    #[arg(long, value_name = "COLUMN", requires = "count", conflicts_with = "split_at")]
+    pub(crate) volume: Option<String>,
+
     /// Fit curves and values to the rows before this date, or to this share of the rows of each
     /// task, and judge plan and learners on the others; a date requires --date
     #[arg(long, value_name = "DATE|SHARE")]

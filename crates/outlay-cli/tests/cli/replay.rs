@@ -105,7 +105,7 @@ fn what_is_wrong_with_rows_is_told_with_their_lines() {
         ),
         "",
         " has 5 errors\n  line 3: threshold: must be finite and not negative, not \"-1\"\n  line 4: threshold: must be a number, not \"x\"\n  \
-         line 5: reward: 101 is above reward_max = 100 of the problem; increase reward_max\n  line 6: 4 fields, but the header has 3\n  \
+         line 5: reward: 101 is above reward_max = 100 of the problem; increase reward_max, or set reward_over_max = \"clip\"\n  line 6: 4 fields, but the header has 3\n  \
          line 7: reward: is empty; give a number",
     );
     refuses(

@@ -151,7 +151,7 @@ fn bad_rows_and_splits_are_refused() {
         "--count n --revenue sum",
         &format!(
             "{rows} has 3 errors\n  line 2: revenue: 11 is above 2 times reward_max = 5 of the \
-             problem; increase reward_max\n  line 3: revenue: 3, but count is 0; a row without \
+             problem; increase reward_max, or set reward_over_max = \"clip\"\n  line 3: revenue: 3, but count is 0; a row without \
              completions has no revenue\n  line 4: count: must be a whole number of at least 0, not \"1.5\""
         ),
     );
@@ -184,5 +184,113 @@ fn bad_rows_and_splits_are_refused() {
             "{single} has 1 error\n  task a: it may complete more than once in a round, but its \
              rows have single outcomes"
         ),
+    );
+}
+
+/// Two weeks of two channels whose traffic differs by day: the rows, with this line end.
+fn seasonal_log(end: &str) -> String {
+    let mut rows = format!("task,spend,orders,revenue,traffic,volume{end}");
+    for day in 0..56 {
+        let traffic = [1.0, 2.0, 0.5][day % 3];
+        for (task, value) in [("a", 2), ("b", 3)] {
+            let spend = traffic * (1 + day % 4) as f64;
+            let volume = 30.0 * traffic;
+            let orders = (volume * (1.0 - (-spend / traffic / 4.0_f64).exp())).round();
+            let revenue = f64::from(value) * orders;
+            rows += &format!("{task},{spend},{orders},{revenue},{traffic},{volume}{end}");
+        }
+    }
+    rows
+}
+
+const SEASONAL: &str =
+    "--count orders --revenue revenue --scale traffic --volume volume --learner kl-ucb-plus";
+
+#[test]
+fn rounds_have_the_conditions_of_their_rows() {
+    let problem = file("seasonal.toml", COUNTS);
+    let rows = file("seasonal.csv", &seasonal_log("\n"));
+    let found = json(&problem, &rows, &format!("{SEASONAL} --rounds 60 --replications 3"));
+    let ignored = json(
+        &problem,
+        &rows,
+        "--count orders --revenue revenue --learner kl-ucb-plus --rounds 60 --replications 3",
+    );
+    let distance = |found: &Value| found["assumptions"][0]["fit"]["distance"].as_f64().unwrap();
+    assert!(distance(&found) < 0.02 && distance(&ignored) > 0.1, "{found} {ignored}");
+    assert!(found.get("lost_by_chance").is_none());
+    let output = replay(&problem, &rows, &format!("{SEASONAL} --order recorded"));
+    let remark =
+        "scale and volume of each round are those of a row: learners and fixed splits know them";
+    assert!(text(&output.stderr).contains(remark), "{}", text(&output.stderr));
+    // The same numbers with Windows line ends.
+    let windows = file("seasonal-windows.csv", &seasonal_log("\r\n"));
+    let again = json(&problem, &windows, &format!("{SEASONAL} --rounds 60 --replications 3"));
+    assert_eq!(found["splits"], again["splits"]);
+}
+
+/// A profile of the problem is the default, row by row.
+#[test]
+fn profiles_are_the_conditions_without_columns() {
+    let rows = file("profile.csv", &seasonal_log("\n"));
+    let list = "[1.0, 2.0, 0.5]";
+    let volumes = "[30.0, 60.0, 15.0]";
+    let environment = format!(
+        "[environment]\nscale = {{ a = {list}, b = {list} }}\nvolume = {{ a = {volumes}, b = {volumes} }}\n"
+    );
+    let profile = file("profile.toml", &format!("{COUNTS}{environment}"));
+    let plain = file("seasonal-plain.toml", COUNTS);
+    let flags =
+        "--count orders --revenue revenue --learner kl-ucb-plus --rounds 60 --replications 3";
+    let found = json(&profile, &rows, flags);
+    let columns = json(&plain, &rows, &format!("{flags} --scale traffic --volume volume"));
+    assert_eq!((&found["splits"], &found["learners"]), (&columns["splits"], &columns["learners"]));
+    let output = replay(&profile, &rows, &format!("{flags} --split-at 0.5"));
+    assert!(
+        text(&output.stderr).contains("is ignored with --split-at"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
+fn impossible_conditions_name_their_lines() {
+    let problem = file("conditions.toml", COUNTS);
+    for end in ["\n", "\r\n"] {
+        let lines = [
+            "task,spend,orders,revenue,traffic,volume",
+            "a,1,2,3,0,30",
+            "a,1,2,3,1,0",
+            "b,1,2,3,x,30",
+            "b,1,2,3,1,30",
+        ];
+        let rows = file("conditions.csv", &(lines.join(end) + end));
+        let output = replay(&problem, &rows, SEASONAL);
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        for expected in [
+            "line 2: scale of task a: must be ",
+            "not 0; leave out a task that has no traffic",
+            "line 3: volume of task a: must be ",
+            "line 4: scale: must be a number, not \"x\"",
+        ] {
+            assert!(error.contains(expected), "{expected}: {error}");
+        }
+    }
+    let rows = file("conditions-missing.csv", "task,spend,orders,revenue\na,1,2,3\nb,1,2,3\n");
+    let error = replay(&problem, &rows, SEASONAL);
+    assert!(
+        text(&error.stderr).contains("line 1: no column traffic (given by --scale)"),
+        "{}",
+        text(&error.stderr)
+    );
+    let single = file("conditions-single.toml", &COUNTS.replace("volume = 30.0\n", ""));
+    let rows =
+        file("conditions-thresholds.csv", "task,threshold,reward,traffic\na,1,2,1\nb,1,2,-1\n");
+    let error = replay(&single, &rows, "--scale traffic");
+    assert!(
+        text(&error.stderr).contains("line 3: scale: must be finite and not negative, not \"-1\""),
+        "{}",
+        text(&error.stderr)
     );
 }

@@ -9,9 +9,12 @@ use outlay::fit::Options;
 use outlay::learner::LearnerSpec;
 use outlay::replay::assumptions::assumptions;
 use outlay::replay::{
-    FittedProblem, Order, Record, Replay, ReplayError, ReplayRun, ReplaySummary, TaskRows, fit_rows,
+    FittedProblem, Order, Record, Replay, ReplayError, ReplayRun, ReplaySummary, RowConditions,
+    TaskRows, fit_rows,
 };
-use outlay_report::replay::{Holdout, Replayed, clipped_remark, fit_remarks, page};
+use outlay_report::replay::{
+    Holdout, Replayed, clipped_remark, conditions_remark, fit_remarks, page,
+};
 use pyo3::prelude::*;
 use serde::Serialize;
 
@@ -75,10 +78,19 @@ pub(crate) fn replay(
     request: Request,
 ) -> PyResult<(String, String, Vec<String>)> {
     let given = problem.problem.as_ref();
-    let rows = task_rows(given, &columns)?;
+    let mut rows = task_rows(given, &columns)?;
+    let conditions = rows.conditions.take();
+    let conditions = match rows.first {
+        None => conditions.or_else(|| RowConditions::of_profiles(given, &rows.tasks)),
+        Some(_) => None,
+    };
     let divided = divide(given, rows).map_err(refuse)?;
     let problem = divided.fitted.as_ref().map_or(given, |fitted| &fitted.problem);
-    let record = Record::new(problem, divided.rows).map_err(refuse)?;
+    let record = match conditions {
+        Some(conditions) => Record::with_conditions(problem, divided.rows, conditions),
+        None => Record::new(problem, divided.rows),
+    };
+    let record = record.map_err(refuse)?;
     let learners = request
         .learners
         .iter()
@@ -97,6 +109,7 @@ pub(crate) fn replay(
         .map_err(refuse)?;
     let earlier = divided.fitted.as_ref().map_or(0, |fitted| fitted.clipped);
     let mut notes: Vec<String> = clipped_remark(problem, &record, earlier).into_iter().collect();
+    notes.extend(conditions_remark(problem, &record));
     notes.extend(divided.fitted.as_ref().map(fit_remarks).unwrap_or_default());
     let assumptions = assumptions(problem, &record);
     let (problem, runs) = (problem.clone(), columns.name);

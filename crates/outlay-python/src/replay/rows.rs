@@ -1,6 +1,6 @@
 //! Recorded rows from the columns of a data frame.
 
-use outlay::replay::{CensoredRow, CountRow, OutcomeRow, TaskRows, ThresholdRow};
+use outlay::replay::{CensoredRow, CountRow, OutcomeRow, RowConditions, TaskRows, ThresholdRow};
 use pyo3::prelude::*;
 
 use crate::arrays::{flags, numbers};
@@ -23,6 +23,9 @@ pub(crate) struct Columns<'py> {
     count: Option<Bound<'py, PyAny>>,
     /// The reward, or the sum of the rewards of the completions; NaN if unknown.
     reward: Bound<'py, PyAny>,
+    /// The scale and the volume of the round of each row, if they are given.
+    scale: Option<Bound<'py, PyAny>>,
+    volume: Option<Bound<'py, PyAny>>,
     /// Whether a row belongs to the first part, if the rows are divided.
     pub(super) first: Option<Vec<bool>>,
     /// The name of the rows in the report.
@@ -36,6 +39,7 @@ const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 pub(super) struct Rows {
     pub(super) tasks: Vec<TaskRows>,
     pub(super) first: Option<Vec<Vec<bool>>>,
+    pub(super) conditions: Option<Vec<RowConditions>>,
 }
 
 pub(super) fn task_rows(problem: &outlay::Problem, columns: &Columns<'_>) -> PyResult<Rows> {
@@ -45,6 +49,11 @@ pub(super) fn task_rows(problem: &outlay::Problem, columns: &Columns<'_>) -> PyR
     let success = columns.success.as_ref().map(|given| flags(given, "success", refuse));
     let success = success.transpose()?;
     let counts = columns.count.as_ref().map(|given| numbers(given, "count", refuse)).transpose()?;
+    let scale = columns.scale.as_ref().map(|given| numbers(given, "scale", refuse)).transpose()?;
+    let volume =
+        columns.volume.as_ref().map(|given| numbers(given, "volume", refuse)).transpose()?;
+    let scale = scale.as_ref().map(|scale| scale.as_slice());
+    let volume = volume.as_ref().map(|volume| volume.as_slice());
     let success = success.as_ref().map(|success| success.as_slice());
     let counts = counts.as_ref().map(|counts| counts.as_slice());
     let (amounts, rewards) = (amounts.as_slice(), rewards.as_slice());
@@ -54,6 +63,8 @@ pub(super) fn task_rows(problem: &outlay::Problem, columns: &Columns<'_>) -> PyR
         Some(rewards.len()),
         success.map(<[bool]>::len),
         counts.map(<[f64]>::len),
+        scale.map(<[f64]>::len),
+        volume.map(<[f64]>::len),
         columns.first.as_ref().map(Vec::len),
     ];
     if lengths.into_iter().flatten().any(|length| length != columns.task.len()) {
@@ -66,6 +77,8 @@ pub(super) fn task_rows(problem: &outlay::Problem, columns: &Columns<'_>) -> PyR
         (false, _, None) => TaskRows::Outcomes(Vec::new()),
     };
     let mut tasks: Vec<TaskRows> = problem.tasks().iter().map(|_| no_rows()).collect();
+    let has_conditions = scale.is_some() || volume.is_some();
+    let mut conditions = has_conditions.then(|| vec![RowConditions::default(); tasks.len()]);
     let mut first = columns.first.as_ref().map(|_| vec![Vec::new(); tasks.len()]);
     for (place, &task) in columns.task.iter().enumerate() {
         let cells = Cells {
@@ -79,11 +92,18 @@ pub(super) fn task_rows(problem: &outlay::Problem, columns: &Columns<'_>) -> PyR
         let row = |message: String| refuse(format!("row {}: {message}", columns.row[place]));
         let rows = tasks.get_mut(task).ok_or_else(|| row("task: is unknown".to_owned()))?;
         cells.add_to(rows).map_err(row)?;
+        if let Some(conditions) = &mut conditions {
+            let (scale, volume) = (scale.map(|all| all[place]), volume.map(|all| all[place]));
+            let checked = problem.check_task_in_round(task, scale, volume);
+            checked.map_err(|error| row(error.to_string()))?;
+            conditions[task].scale.extend(scale);
+            conditions[task].volume.extend(volume);
+        }
         if let (Some(first), Some(given)) = (&mut first, &columns.first) {
             first[task].push(given[place]);
         }
     }
-    Ok(Rows { tasks, first })
+    Ok(Rows { tasks, first, conditions })
 }
 
 /// The cells of a row.

@@ -10,7 +10,7 @@ pub use holdout::{Holdout, fit_remarks};
 
 use outlay::Problem;
 use outlay::replay::assumptions::TaskAssumptions;
-use outlay::replay::{FixedSplit, Record, ReplaySummary};
+use outlay::replay::{FixedSplit, Record, ReplaySummary, RowConditions};
 
 use crate::number::{counted, figure, gap, percent, plain};
 use crate::page::{Figure, document};
@@ -80,6 +80,25 @@ pub fn clipped_remark(problem: &Problem, record: &Record, earlier: u64) -> Optio
     })
 }
 
+/// A remark if curves or volumes change from round to round.
+pub fn conditions_remark(problem: &Problem, record: &Record) -> Option<String> {
+    let has = |of: fn(&RowConditions) -> &Vec<f64>| {
+        record.tasks().iter().any(|task| !of(task.conditions()).is_empty())
+    };
+    let what = match (has(|conditions| &conditions.scale), has(|conditions| &conditions.volume)) {
+        (true, true) => "scale and volume of each round are those of a row",
+        (true, false) => "the scale of each round is that of a row",
+        (false, true) => "the volume of each round is that of a row",
+        (false, false) => return None,
+    };
+    let known = if problem.environment().hide_scale {
+        "only the best split in hindsight knows them (hide_scale)"
+    } else {
+        "learners and fixed splits know them, and the spends of fixed splits are means"
+    };
+    Some(format!("{what}: {known}; recorded amounts are shown at scale 1 and at the usual volume"))
+}
+
 /// The HTML of the report; `command` is the command line that repeats the replay.
 pub fn page(replayed: &Replayed, command: &str) -> String {
     let figures = |figures: Vec<Figure>| {
@@ -92,6 +111,7 @@ pub fn page(replayed: &Replayed, command: &str) -> String {
         .child(Element::new("h2").text("Learners on the record"))
         .child(facts(replayed))
         .child(results(replayed))
+        .children(sentences(remarks(replayed)))
         .children(sentences(holdout_words(replayed)))
         .children(sentences(losses(&replayed.summary)))
         .child(figures(gains::figures(replayed)));
@@ -100,6 +120,18 @@ pub fn page(replayed: &Replayed, command: &str) -> String {
         .children(sentences(findings(&replayed.record, &replayed.assumptions)))
         .child(figures(record::figures(replayed)));
     document(&format!("Replay of {}", replayed.runs), command, None, vec![played, seen])
+}
+
+/// Sentences on the conditions of the rounds and on clipped rewards, if there are any.
+fn remarks(replayed: &Replayed) -> Vec<String> {
+    let Replayed { problem, record, .. } = replayed;
+    let remarks = [conditions_remark(problem, record), clipped_remark(problem, record, 0)];
+    let sentence = |remark: String| {
+        let mut letters = remark.chars();
+        letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect::<String>()
+            + "."
+    };
+    remarks.into_iter().flatten().map(sentence).collect()
 }
 
 fn facts(replayed: &Replayed) -> Element {

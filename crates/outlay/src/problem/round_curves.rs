@@ -118,32 +118,63 @@ impl Problem {
                 return Err(RoundCurvesError::Count { what, expected, got });
             }
         }
-        let out_of_range = |what, task: &Task, number, expected| {
-            let task = task.name().to_owned();
-            Err(RoundCurvesError::OutOfRange { what, task, number, expected })
-        };
         for (task, &scale) in self.tasks.iter().zip(scale.unwrap_or_default()) {
-            if !SCALE_RANGE.contains(&scale) {
-                return out_of_range("scale", task, scale, NumberRange::Scale);
-            }
+            check_scale(task, scale)?;
         }
         let Some(volume) = volume else { return Ok(()) };
         if !self.has_counts() {
             return Err(RoundCurvesError::SingleCompletions);
         }
+        let mut volumes = self.tasks.iter().zip(volume);
+        volumes.try_for_each(|(task, &volume)| self.check_volume(task, volume))
+    }
+
+    /// Checks the scale and the volume of one task.
+    pub(crate) fn check_task(
+        &self,
+        task: &Task,
+        scale: Option<f64>,
+        volume: Option<f64>,
+    ) -> Result<(), RoundCurvesError> {
+        if let Some(scale) = scale {
+            check_scale(task, scale)?;
+            task.scaled_curve(scale)?;
+        }
+        match volume {
+            None => Ok(()),
+            Some(_) if !self.has_counts() => Err(RoundCurvesError::SingleCompletions),
+            Some(volume) => self.check_volume(task, volume),
+        }
+    }
+
+    fn check_volume(&self, task: &Task, volume: f64) -> Result<(), RoundCurvesError> {
+        if !(volume > 0.0 && volume <= MAX_VOLUME) {
+            let expected = NumberRange::Volume { max: MAX_VOLUME };
+            return Err(out_of_range("volume", task, volume, expected));
+        }
         let is_binomial = self.environment.completions == Some(CompletionLaw::Binomial);
-        for (task, &volume) in self.tasks.iter().zip(volume) {
-            if !(volume > 0.0 && volume <= MAX_VOLUME) {
-                let expected = NumberRange::Volume { max: MAX_VOLUME };
-                return out_of_range("volume", task, volume, expected);
-            }
-            if is_binomial && volume.fract() != 0.0 {
-                let task = task.name().to_owned();
-                return Err(RoundCurvesError::NotWhole { task, volume });
-            }
+        if is_binomial && volume.fract() != 0.0 {
+            let task = task.name().to_owned();
+            return Err(RoundCurvesError::NotWhole { task, volume });
         }
         Ok(())
     }
+}
+
+fn out_of_range(
+    what: &'static str,
+    task: &Task,
+    number: f64,
+    expected: NumberRange,
+) -> RoundCurvesError {
+    RoundCurvesError::OutOfRange { what, task: task.name().to_owned(), number, expected }
+}
+
+fn check_scale(task: &Task, scale: f64) -> Result<(), RoundCurvesError> {
+    if SCALE_RANGE.contains(&scale) {
+        return Ok(());
+    }
+    Err(out_of_range("scale", task, scale, NumberRange::Scale))
 }
 
 impl Task {

@@ -172,7 +172,7 @@ impl Seen {
             TaskRows::Counts(rows) => {
                 for (place, row) in rows.iter().enumerate() {
                     let count = row.completions as f64;
-                    seen.add_hardness(place, missing(row.spend, count));
+                    seen.add_hardness(place, missing(row.spend, count / record.ratio(place)));
                     let mean = (count > 0.0).then(|| row.reward / count);
                     seen.add_reward(place, row.spend, mean);
                 }

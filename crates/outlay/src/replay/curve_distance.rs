@@ -92,14 +92,17 @@ fn fit_of_censored(curve: &Curve, rows: &[CensoredRow]) -> Fit {
 /// Observed and expected completions up to a spend. Their variance is estimated around the recorded
 /// means, so that a wrong curve does not widen it.
 fn fit_of_counts(task: &Task, record: &TaskRecord, rows: &[CountRow]) -> Fit {
-    let mut sorted = rows.to_vec();
-    sorted.sort_by(|one, other| one.spend.total_cmp(&other.spend));
+    let mut sorted: Vec<(&CountRow, f64)> =
+        rows.iter().enumerate().map(|(row, count)| (count, record.ratio(row))).collect();
+    sorted.sort_by(|one, other| one.0.spend.total_cmp(&other.0.spend));
     let recorded = record.successes();
-    let dispersion = dispersion(rows, |spend| recorded.value(spend), recorded.at().len());
+    let dispersion = dispersion(&sorted, |spend| recorded.value(spend), recorded.at().len());
     let (mut total, mut expected, mut largest) = (0.0_f64, 0.0, 0.0_f64);
-    for same in sorted.chunk_by(|one, other| one.spend == other.spend) {
-        let mean = task.volume() * task.curve().success(same[0].spend) * same.len() as f64;
-        total += same.iter().map(|row| row.completions as f64).sum::<f64>() - mean;
+    for same in sorted.chunk_by(|one, other| one.0.spend == other.0.spend) {
+        // The volumes of these rounds, in multiples of the usual one.
+        let ratios: f64 = same.iter().map(|(_, ratio)| ratio).sum();
+        let mean = task.volume() * task.curve().success(same[0].0.spend) * ratios;
+        total += same.iter().map(|(row, _)| row.completions as f64).sum::<f64>() - mean;
         expected += mean;
         largest = largest.max(total.abs());
     }
@@ -113,9 +116,9 @@ fn fit_of_counts(task: &Task, record: &TaskRecord, rows: &[CountRow]) -> Fit {
 }
 
 /// The variance of the counts as a multiple of their means, at least 1.
-fn dispersion(rows: &[CountRow], mean: impl Fn(f64) -> f64, levels: usize) -> f64 {
-    let pearson = |row: &CountRow| {
-        let mean = mean(row.spend);
+fn dispersion(rows: &[(&CountRow, f64)], mean: impl Fn(f64) -> f64, levels: usize) -> f64 {
+    let pearson = |(row, ratio): &(&CountRow, f64)| {
+        let mean = ratio * mean(row.spend);
         if mean > 0.0 { (row.completions as f64 - mean).powi(2) / mean } else { 0.0 }
     };
     let freedom = rows.len().saturating_sub(levels).max(1) as f64;

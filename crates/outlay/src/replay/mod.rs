@@ -42,6 +42,7 @@
 //! ```
 
 pub mod assumptions;
+mod conditions;
 mod curve_distance;
 mod fit_rows;
 mod permutation_baseline;
@@ -53,6 +54,7 @@ mod splits;
 mod step_function;
 mod summary;
 
+pub use conditions::RowConditions;
 pub use fit_rows::{FittedProblem, fit_rows};
 pub use permutation_baseline::PermutationBaseline;
 pub use record::{Record, TaskRecord};

@@ -26,7 +26,7 @@ pub struct PermutationBaseline {
 
 impl Replay<'_> {
     /// The cost under permuted rewards. `None` unless all rows have thresholds, because failures
-    /// have no rewards.
+    /// have no rewards, and if the curves change from round to round.
     ///
     /// # Errors
     /// If the oracle returns an error.
@@ -34,7 +34,9 @@ impl Replay<'_> {
         &self,
         splits: &Splits,
     ) -> Result<Option<PermutationBaseline>, ReplayError> {
-        if !self.record.tasks().iter().all(|task| matches!(task.rows(), TaskRows::Thresholds(_))) {
+        let has_thresholds =
+            self.record.tasks().iter().all(|task| matches!(task.rows(), TaskRows::Thresholds(_)));
+        if !has_thresholds || splits.season.is_some() {
             return Ok(None);
         }
         let seen = splits.lost_to_dependence();

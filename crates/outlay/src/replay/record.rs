@@ -8,13 +8,22 @@
 //! assumed to fail again. Gains are therefore never overstated.
 
 use super::Order;
+use super::conditions::{RoundCurves, RowConditions, usual_spend};
 use super::rows::{CountRow, RecordError, TaskRows};
 use super::step_function::{StepFunction, isotonic_pools};
 use crate::feedback::{Completions, Outcome, Reward};
-use crate::problem::{Problem, max_total};
+use crate::problem::{Problem, Task, max_total};
 use crate::text::one_line;
 
+/// Parts of a completion, for counts at the usual volume.
+const COUNT_UNITS: u64 = 1_000_000;
+
 /// The record of every task of a problem, in the problem's order.
+///
+/// Rows may have been recorded in rounds with other curves ([`Record::with_conditions`]). They are
+/// kept at scale 1 and at the usual volume of their task. A replayed round takes its conditions from
+/// a position of the record, and learners know them before they decide, unless the problem's
+/// environment hides them.
 #[derive(Debug, Clone)]
 pub struct Record {
     tasks: Vec<TaskRecord>,
@@ -35,6 +44,9 @@ pub struct TaskRecord {
     /// The largest spend with a known outcome.
     known_to: f64,
     mean_reward: f64,
+    conditions: RowConditions,
+    /// The usual volume.
+    volume: f64,
 }
 
 #[derive(Debug, Clone)]
@@ -51,7 +63,25 @@ impl Record {
     /// # Errors
     /// If a task has no rows, an amount is negative or not finite, or a reward is missing or above
     /// the problem's largest. If the problem clips rewards, larger ones are clipped.
-    pub fn new(problem: &Problem, mut tasks: Vec<TaskRows>) -> Result<Self, RecordError> {
+    pub fn new(problem: &Problem, tasks: Vec<TaskRows>) -> Result<Self, RecordError> {
+        let usual = vec![RowConditions::default(); tasks.len()];
+        Self::with_conditions(problem, tasks, usual)
+    }
+
+    /// As [`Record::new`], with the scales and volumes of the rounds in which the rows were
+    /// recorded, one entry per task. Replayed rounds have these conditions: see [`Record`].
+    ///
+    /// # Errors
+    /// As [`Record::new`], or if a scale or volume is invalid.
+    pub fn with_conditions(
+        problem: &Problem,
+        mut tasks: Vec<TaskRows>,
+        conditions: Vec<RowConditions>,
+    ) -> Result<Self, RecordError> {
+        if conditions.len() != problem.tasks().len() {
+            let (expected, got) = (problem.tasks().len(), conditions.len());
+            return Err(RecordError::TaskCount { expected, got });
+        }
         if tasks.len() != problem.tasks().len() {
             let (expected, got) = (problem.tasks().len(), tasks.len());
             return Err(RecordError::TaskCount { expected, got });
@@ -64,9 +94,11 @@ impl Record {
             }
         }
         let clipped = tasks.iter_mut().map(|rows| rows.clip(problem)).sum();
-        let named = problem.tasks().iter().zip(tasks);
-        let tasks = named
-            .map(|(task, rows)| TaskRecord::new(one_line(task.name()), rows, problem.reward_max()));
+        for (position, (rows, conditions)) in tasks.iter().zip(&conditions).enumerate() {
+            conditions.check(problem, position, rows.len())?;
+        }
+        let named = problem.tasks().iter().zip(tasks.into_iter().zip(conditions));
+        let tasks = named.map(|(task, rows)| TaskRecord::new(task, rows, problem.reward_max()));
         Ok(Self { tasks: tasks.collect::<Result<_, _>>()?, clipped })
     }
 
@@ -74,6 +106,12 @@ impl Record {
     #[must_use]
     pub fn tasks(&self) -> &[TaskRecord] {
         &self.tasks
+    }
+
+    /// Whether the rows were recorded in rounds with curves or volumes of their own.
+    #[must_use]
+    pub fn has_conditions(&self) -> bool {
+        self.tasks.iter().any(|task| task.conditions != RowConditions::default())
     }
 
     /// The number of rows whose reward was above the largest one and was clipped.
@@ -108,7 +146,12 @@ impl Record {
 }
 
 impl TaskRecord {
-    fn new(task: String, rows: TaskRows, reward_max: f64) -> Result<Self, RecordError> {
+    fn new(
+        definition: &Task,
+        (mut rows, conditions): (TaskRows, RowConditions),
+        reward_max: f64,
+    ) -> Result<Self, RecordError> {
+        let task = one_line(definition.name());
         let given = rows.amounts();
         if given.is_empty() {
             return Err(RecordError::NoRows { task });
@@ -143,6 +186,8 @@ impl TaskRecord {
                 (rewards.collect(), Vec::new())
             }
         };
+        rows.at_usual_scale(&conditions.scale);
+        let spends: Vec<f64> = rows.amounts().into_iter().map(|(spend, _)| spend).collect();
         let mut record = Self {
             rows,
             rewards,
@@ -150,10 +195,12 @@ impl TaskRecord {
             pools: Vec::new(),
             known_to: f64::INFINITY,
             mean_reward: 0.0,
+            conditions,
+            volume: definition.volume(),
         };
         record.pools = record.pooled();
         if !matches!(record.rows, TaskRows::Thresholds(_)) {
-            record.known_to = given.iter().map(|(spend, _)| *spend).fold(0.0, f64::max);
+            record.known_to = spends.iter().copied().fold(0.0, f64::max);
         }
         record.mean_reward = record.mean_of_rewards();
         Ok(record)
@@ -171,7 +218,8 @@ impl TaskRecord {
         self.rewards.is_empty()
     }
 
-    /// The rows, with clipped rewards.
+    /// The rows, with clipped rewards and with thresholds and spends at scale 1. Counts are as
+    /// recorded.
     #[must_use]
     pub fn rows(&self) -> &TaskRows {
         &self.rows
@@ -199,8 +247,37 @@ impl TaskRecord {
         if count == 0 { 0.0 } else { total as f64 / count as f64 / Reward::UNITS as f64 }
     }
 
-    /// The gain of a row where it succeeds, in billionths of the largest reward.
+    /// The scales and volumes of the rounds in which the rows were recorded.
+    #[must_use]
+    pub fn conditions(&self) -> &RowConditions {
+        &self.conditions
+    }
+
+    /// The scale of a row.
+    #[must_use]
+    pub fn scale(&self, row: usize) -> f64 {
+        self.conditions.scale.get(row).copied().unwrap_or(1.0)
+    }
+
+    /// The volume of a row in multiples of the usual one.
+    #[must_use]
+    pub fn ratio(&self, row: usize) -> f64 {
+        self.conditions.volume.get(row).map_or(1.0, |volume| volume / self.volume)
+    }
+
+    /// An amount of a row at the usual volume, rounded.
+    fn at_usual_volume(&self, row: usize, amount: u64) -> u64 {
+        let ratio = self.ratio(row);
+        if ratio == 1.0 { amount } else { (amount as f64 / ratio + 0.5) as u64 }
+    }
+
+    /// The gain of a row where it succeeds at the usual volume, in billionths of the largest
+    /// reward.
     fn gain_of(&self, row: usize) -> u64 {
+        self.at_usual_volume(row, self.recorded_gain(row))
+    }
+
+    fn recorded_gain(&self, row: usize) -> u64 {
         match &self.rows {
             TaskRows::Outcomes(rows) if !rows[row].success => 0,
             TaskRows::Censored(rows) if rows[row].is_censored => 0,
@@ -253,6 +330,48 @@ impl TaskRecord {
         }
     }
 
+    /// The outcome of a task in a round with these conditions, and its gain in billionths of the
+    /// largest reward. Counts of another volume are rounded up with the probability that keeps
+    /// their mean, by a second uniform number; the gain is not rounded to whole completions.
+    pub(super) fn outcome_in(
+        &self,
+        task: usize,
+        spend: f64,
+        (round, order): (u64, Order),
+        (uniform, fraction): (f64, f64),
+        curves: Option<&RoundCurves>,
+    ) -> (Outcome, u64) {
+        let spend = usual_spend(spend, curves.map_or(1.0, |curves| curves.scale(task)));
+        let Some(row) = self.row(spend, round, order, uniform) else {
+            return (Outcome::Failed, 0);
+        };
+        let outcome = self.outcome(row, spend);
+        let recorded = outcome.completions();
+        let factor = curves.map_or(1.0, |curves| curves.ratio[task]) / self.ratio(row);
+        if factor == 1.0 || !matches!(self.rows, TaskRows::Counts(_)) {
+            return (outcome, recorded.reward_sum());
+        }
+        let (count, sum) = (recorded.count() as f64, recorded.reward_sum() as f64);
+        let whole = ((factor * count + fraction) as u64).min(Completions::MAX);
+        let reward_sum = if count > 0.0 { (sum / count * whole as f64) as u64 } else { 0 };
+        let scaled = Completions::new(whole, reward_sum.min(whole * Reward::UNITS));
+        (Outcome::of(scaled.unwrap_or_default()), (factor * sum + 0.5) as u64)
+    }
+
+    /// Whether the outcome at a spend is unknown in a round with these conditions.
+    pub(super) fn is_unknown_in(
+        &self,
+        task: usize,
+        spend: f64,
+        (round, order): (u64, Order),
+        uniform: f64,
+        curves: Option<&RoundCurves>,
+    ) -> bool {
+        let spend = usual_spend(spend, curves.map_or(1.0, |curves| curves.scale(task)));
+        let row = self.row(spend, round, order, uniform);
+        self.is_outside(spend) || row.is_some_and(|row| self.is_censored_below(row, spend))
+    }
+
     /// Whether a spend lies outside those that were tried, so that its outcome is unknown.
     #[must_use]
     pub fn is_outside(&self, spend: f64) -> bool {
@@ -292,7 +411,8 @@ impl TaskRecord {
     }
 
     /// The share of rows that succeed, as a function of the spend; for counts, the mean number of
-    /// completions. For rows with the outcome at one spend it is the isotonic regression.
+    /// completions at the usual volume. For rows with the outcome at one spend it is the isotonic
+    /// regression.
     #[must_use]
     pub fn successes(&self) -> StepFunction {
         let thresholds = |exact: Vec<(f64, f64)>| StepFunction::adding_up(exact, self.len() as f64);
@@ -307,10 +427,22 @@ impl TaskRecord {
             TaskRows::Outcomes(rows) => {
                 rows.iter().map(|row| (row.spend, u64::from(row.success))).collect()
             }
-            TaskRows::Counts(rows) => rows.iter().map(|row| (row.spend, row.completions)).collect(),
+            TaskRows::Counts(rows) if self.conditions.volume.is_empty() => {
+                rows.iter().map(|row| (row.spend, row.completions)).collect()
+            }
+            TaskRows::Counts(rows) => {
+                let usual = |(row, count): (usize, &CountRow)| {
+                    let units = count.completions.saturating_mul(COUNT_UNITS);
+                    (count.spend, self.at_usual_volume(row, units))
+                };
+                rows.iter().enumerate().map(usual).collect()
+            }
         };
+        let is_counted = matches!(self.rows, TaskRows::Counts(_));
+        let has_units = is_counted && !self.conditions.volume.is_empty();
+        let unit = if has_units { COUNT_UNITS as f64 } else { 1.0 };
         let mean = |pool: &[usize]| {
-            pool.iter().map(|&row| tried[row].1 as f64).sum::<f64>() / pool.len() as f64
+            pool.iter().map(|&row| tried[row].1 as f64 / unit).sum::<f64>() / pool.len() as f64
         };
         let pools = isotonic_pools(&tried).into_iter();
         StepFunction::new(pools.map(|(from, pool)| (from, mean(&pool))))
@@ -325,6 +457,38 @@ fn plays(count: usize, order: Order, rounds: u64) -> Vec<f64> {
         Order::Shuffled => vec![1.0; count],
         Order::Recorded => {
             (0..all).map(|row| (rounds / all + u64::from(row < rounds % all)) as f64).collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::curve::Curve;
+    use crate::problem::{ProblemSpec, TaskSpec};
+
+    /// A row of 3 completions at volume 10, replayed at volume 5: one or two, 1.5 on average.
+    #[test]
+    fn counts_of_another_volume_keep_their_mean() {
+        let task =
+            TaskSpec { volume: Some(10.0), ..TaskSpec::new("a", Curve::exponential(4.0).unwrap()) };
+        let problem = ProblemSpec { tasks: vec![task], ..ProblemSpec::default() }.check().unwrap();
+        let rows = TaskRows::Counts(vec![CountRow { spend: 2.0, completions: 3, reward: 1.5 }]);
+        let usual = RowConditions { scale: vec![2.0], volume: vec![10.0] };
+        let record = Record::with_conditions(&problem, vec![rows], vec![usual]).unwrap();
+        let curves =
+            RoundCurves { scale: Some(vec![4.0]), volume: Some(vec![5.0]), ratio: vec![0.5] };
+        let played = |spend: f64, fraction: f64| {
+            let of_round = (1, Order::Shuffled);
+            record.tasks()[0].outcome_in(0, spend, of_round, (0.5, fraction), Some(&curves))
+        };
+        // The row was recorded at spend 1 of scale 1, which is 4 in this round.
+        assert_eq!(played(3.9, 0.5), (Outcome::Failed, 0));
+        for (fraction, count) in [(0.0, 1), (0.49, 1), (0.5, 2), (0.99, 2)] {
+            let (outcome, gain) = played(4.0, fraction);
+            assert_eq!(outcome.completions().count(), count);
+            assert_eq!(outcome.completions().reward_sum(), count * Reward::UNITS / 2);
+            assert_eq!(gain, 3 * Reward::UNITS / 4);
         }
     }
 }

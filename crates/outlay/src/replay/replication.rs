@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 
+use super::conditions::{Season, usual_spend};
 use super::{Order, Record, RecordError, ReplayError, Splits, StepFunction};
-use crate::campaign::{Campaign, CampaignOptions};
+use crate::campaign::{Campaign, CampaignError, CampaignOptions, RoundConditions};
 use crate::feedback::{Feedback, Outcome, Reward};
 use crate::learner::{LearnerInputs, LearnerSpec};
 use crate::numeric::compensated::Sum;
@@ -79,8 +80,8 @@ impl Replay<'_> {
     /// Checks that the replay can run.
     ///
     /// # Errors
-    /// If there is no learner or no round, or if a learner cannot be built or needs feedback that
-    /// was not recorded.
+    /// If there is no learner or no round, or if a learner cannot be built, needs feedback that was
+    /// not recorded, or cannot use curves that change from round to round.
     pub fn check(&self) -> Result<(), ReplayError> {
         if self.learners.is_empty() || self.rounds == 0 || self.replications == 0 {
             return Err(ReplayError::Empty);
@@ -89,8 +90,14 @@ impl Replay<'_> {
             let (expected, got) = (self.problem.tasks().len(), self.record.tasks().len());
             return Err(RecordError::TaskCount { expected, got }.into());
         }
+        let season = Season::new(self.problem, self.record, Order::Shuffled, self.rounds);
         for learner in self.learners {
             let feedback = learner.entry().feedback;
+            if let Some(what) = season.as_ref().and_then(|season| season.refused_by(learner)) {
+                let learner = learner.to_string();
+                let refused = CampaignError::FixedCurves { what, learner };
+                return Err(ExperimentError::from(refused).into());
+            }
             if feedback == Feedback::Full && !self.record.knows_forgone() {
                 return Err(RecordError::ForgoneRewards { learner: learner.to_string() }.into());
             }
@@ -183,14 +190,12 @@ impl Replay<'_> {
 /// The state of a running replication.
 struct Run<'a> {
     replay: &'a Replay<'a>,
-    best: &'a [f64],
+    splits: &'a Splits,
     seed: u64,
     campaign: Campaign,
     draws: Draws,
     /// Mean gains by spend, where rows are drawn.
     gains: Vec<StepFunction>,
-    /// The gain of the best allocation in each round, where rows are drawn.
-    best_gain: f64,
     outcomes: Vec<Outcome>,
     gain: Sum,
     late_gain: Sum,
@@ -221,7 +226,7 @@ impl<'a> Run<'a> {
         let tasks = replay.problem.tasks().len();
         Ok(Self {
             replay,
-            best: &splits.best.spend,
+            splits,
             seed,
             campaign: campaign.map_err(ExperimentError::from)?,
             draws: Draws::new(seed, Purpose::Record),
@@ -231,7 +236,6 @@ impl<'a> Run<'a> {
                 .iter()
                 .map(|task| task.gains(replay.order, replay.rounds))
                 .collect(),
-            best_gain: splits.best.gain / replay.problem.reward_max(),
             outcomes: vec![Outcome::Missing; tasks],
             gain: Sum::default(),
             late_gain: Sum::default(),
@@ -247,10 +251,19 @@ impl<'a> Run<'a> {
     fn play(&mut self, round: u64) -> Result<(), ReplayError> {
         let order = self.replay.order;
         let draws = self.draws.round(round);
-        let ticket = self
-            .campaign
-            .allocate(self.replay.problem.budget(), None)
-            .map_err(ExperimentError::from)?;
+        // Tasks have the draws before these two.
+        let tasks = self.outcomes.len();
+        let season = self.splits.season.as_ref();
+        let place = season.map_or(0, |season| season.place(round, order, draws.uniform(tasks)));
+        let curves = season.map(|season| &season.distinct[place]);
+        let shown = season.filter(|season| !season.is_hidden).and(curves);
+        let conditions = RoundConditions {
+            scale: shown.and_then(|curves| curves.scale.as_deref()),
+            volume: shown.and_then(|curves| curves.volume.as_deref()),
+            ..RoundConditions::new(self.replay.problem.budget(), None)
+        };
+        let best = &self.splits.best_by_condition[place];
+        let ticket = self.campaign.issue(&conditions).map_err(ExperimentError::from)?;
         self.oracle_gap = self.oracle_gap.max(ticket.allocation.gap());
         let (mut realised, mut mean) = (0, Sum::default());
         let mut best_realised = 0;
@@ -258,28 +271,31 @@ impl<'a> Run<'a> {
             self.replay.record.tasks().iter().zip(&ticket.allocation.spend).enumerate()
         {
             let uniform = draws.uniform(task);
-            let outcome = |spend: f64| {
-                record
-                    .row(spend, round, order, uniform)
-                    .map_or(Outcome::Failed, |row| record.outcome(row, spend))
-            };
-            self.outcomes[task] = outcome(spend);
+            // Only counts of another volume need it.
+            let fraction = curves.map_or(0.0, |_| draws.uniform(tasks + 1 + task));
+            let uniforms = (uniform, fraction);
+            let outcome =
+                |spend: f64| record.outcome_in(task, spend, (round, order), uniforms, curves);
+            let (played, gain) = outcome(spend);
+            self.outcomes[task] = played;
             self.spend[task].add(spend);
-            let row = record.row(spend, round, order, uniform);
-            let is_unknown = record.is_outside(spend)
-                || row.is_some_and(|row| record.is_censored_below(row, spend));
+            let is_unknown = record.is_unknown_in(task, spend, (round, order), uniform, curves);
             self.outside += u64::from(is_unknown);
             match order {
-                Order::Shuffled => mean.add(self.gains[task].value(spend)),
+                Order::Shuffled => {
+                    let (scale, ratio) = curves
+                        .map_or((1.0, 1.0), |curves| (curves.scale(task), curves.ratio[task]));
+                    mean.add(ratio * self.gains[task].value(usual_spend(spend, scale)));
+                }
                 Order::Recorded => {
-                    realised += self.outcomes[task].completions().reward_sum();
-                    best_realised += outcome(self.best[task]).completions().reward_sum();
+                    realised += gain;
+                    best_realised += outcome(best[task]).1;
                 }
             }
         }
         let share = |units: u64| units as f64 / Reward::UNITS as f64;
         let (gain, best) = match order {
-            Order::Shuffled => (mean.value(), self.best_gain),
+            Order::Shuffled => (mean.value(), self.splits.gain_by_condition[place]),
             Order::Recorded => (share(realised), share(best_realised)),
         };
         self.gain.add(gain);

@@ -1,6 +1,6 @@
 //! The rows of a record.
 
-use crate::problem::Problem;
+use crate::problem::{Problem, RoundCurvesError};
 
 /// The spend that success needs, and its reward.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -150,6 +150,25 @@ impl TaskRows {
         clipped
     }
 
+    /// Divides every threshold or spend by the scale of its row.
+    pub(super) fn at_usual_scale(&mut self, scale: &[f64]) {
+        let divide = |(amount, scale): (&mut f64, &f64)| *amount /= scale;
+        match self {
+            Self::Thresholds(rows) => {
+                rows.iter_mut().map(|row| &mut row.threshold).zip(scale).for_each(divide);
+            }
+            Self::Outcomes(rows) => {
+                rows.iter_mut().map(|row| &mut row.spend).zip(scale).for_each(divide);
+            }
+            Self::Censored(rows) => {
+                rows.iter_mut().map(|row| &mut row.threshold).zip(scale).for_each(divide);
+            }
+            Self::Counts(rows) => {
+                rows.iter_mut().map(|row| &mut row.spend).zip(scale).for_each(divide);
+            }
+        }
+    }
+
     /// The largest reward that a row may have, in multiples of the largest reward of a completion.
     pub(super) fn most_rewards(&self, row: usize) -> f64 {
         match self {
@@ -227,6 +246,28 @@ pub enum RecordError {
         task: String,
         /// Whether the rows have counts.
         has_counts: bool,
+    },
+    /// A task does not have one scale or volume per row.
+    #[error("task {task}: {got} entries of {what} for {expected} rows")]
+    ConditionCount {
+        /// The name of the task.
+        task: String,
+        /// `scale` or `volume`.
+        what: &'static str,
+        /// The number of rows.
+        expected: usize,
+        /// The number of entries.
+        got: usize,
+    },
+    /// A scale or volume that a round cannot have.
+    #[error("task {task}: row {row}: {error}")]
+    Condition {
+        /// The name of the task.
+        task: String,
+        /// The row, counted from 1.
+        row: usize,
+        /// The reason.
+        error: RoundCurvesError,
     },
     /// A success has no reward.
     #[error("task {task}: row {row}: a success without a reward")]

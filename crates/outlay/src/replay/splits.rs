@@ -2,12 +2,14 @@
 
 use serde::Serialize;
 
+use super::conditions::{RoundCurves, Season};
 use super::{Order, Record, ReplayError, StepFunction};
 use crate::curve::{Curve, CurveError};
 use crate::learner::even_split;
 use crate::numeric::compensated::sum;
 use crate::oracle::{Options, Oracle};
 use crate::problem::{Bounds, Problem};
+use crate::random::{Draws, Purpose};
 use crate::simulation::ExperimentError;
 
 use super::RecordError;
@@ -30,6 +32,9 @@ impl FixedSplit {
 
 /// The fixed allocations that learners are compared with.
 ///
+/// If the curves change from round to round, an allocation is fixed for each condition: it is the
+/// best one under the scales and volumes of the round, and `spend` is its mean.
+///
 /// The mean gain of a task at spend x is G(x): the sum of the rewards with thresholds up to x,
 /// divided by the number of rows. The model uses F(x) times the mean reward instead, which is equal
 /// only if thresholds and rewards are independent.
@@ -47,6 +52,15 @@ pub struct Splits {
     pub model: FixedSplit,
     /// The even allocation.
     pub even: FixedSplit,
+    /// The conditions of the rounds, if they differ.
+    #[serde(skip)]
+    pub(super) season: Option<Season>,
+    /// The best allocation for each of the distinct conditions, else the best one.
+    #[serde(skip)]
+    pub(super) best_by_condition: Vec<Vec<f64>>,
+    /// The gain per round of each of these, relative to the largest reward.
+    #[serde(skip)]
+    pub(super) gain_by_condition: Vec<f64>,
 }
 
 impl Splits {
@@ -67,13 +81,21 @@ impl Splits {
         let means: Vec<f64> = record.tasks().iter().map(|task| task.mean_reward()).collect();
         let successes: Vec<StepFunction> =
             record.tasks().iter().map(|task| task.successes()).collect();
+        if let Some(season) = Season::new(problem, record, order, rounds) {
+            let seasonal = Seasonal { problem, record, order, rounds, gains, successes, means };
+            return seasonal.splits(season);
+        }
         let recorded = allocated_for(problem, successes.iter(), Some(&means))?.0;
         let model = solve(problem, &means)?.0;
         let bounds: Vec<Bounds> = problem.tasks().iter().map(|task| task.bounds()).collect();
         let mut even = vec![0.0; bounds.len()];
         even_split(&bounds, problem.budget(), None, &mut even);
+        let best = fixed(best);
         Ok(Self {
-            best: fixed(best),
+            season: None,
+            best_by_condition: vec![best.spend.clone()],
+            gain_by_condition: vec![best.gain / problem.reward_max()],
+            best,
             gap,
             model_recorded: fixed(recorded),
             model: fixed(model),
@@ -81,7 +103,7 @@ impl Splits {
         })
     }
 
-    /// A given allocation, one spend per task, on a record.
+    /// A given allocation, one spend per task, on a record. It is the same in every round.
     #[must_use]
     pub fn fixed(
         problem: &Problem,
@@ -92,6 +114,12 @@ impl Splits {
     ) -> FixedSplit {
         let gains: Vec<StepFunction> =
             record.tasks().iter().map(|task| task.gains(order, rounds)).collect();
+        if let Some(season) = Season::new(problem, record, order, rounds) {
+            let spends = vec![spend.to_vec(); season.distinct.len()];
+            let (successes, means) = (Vec::new(), Vec::new());
+            let seasonal = Seasonal { problem, record, order, rounds, gains, successes, means };
+            return seasonal.fixed(&season, &spends);
+        }
         FixedSplit::new(problem, &gains, spend.to_vec())
     }
 
@@ -122,6 +150,113 @@ impl Splits {
     pub fn lost_to_model(&self) -> f64 {
         self.best.gain - self.model.gain
     }
+}
+
+/// The fixed allocations of a record whose rounds have different curves.
+struct Seasonal<'a> {
+    problem: &'a Problem,
+    record: &'a Record,
+    order: Order,
+    rounds: u64,
+    gains: Vec<StepFunction>,
+    successes: Vec<StepFunction>,
+    means: Vec<f64>,
+}
+
+impl Seasonal<'_> {
+    fn splits(self, season: Season) -> Result<Splits, ReplayError> {
+        let bounds: Vec<Bounds> = self.problem.tasks().iter().map(|task| task.bounds()).collect();
+        let mut even = vec![0.0; bounds.len()];
+        even_split(&bounds, self.problem.budget(), None, &mut even);
+        // The model's allocations if it does not know the conditions.
+        let (usual, usual_recorded) = match season.is_hidden {
+            true => (
+                Some(solve(self.problem, &self.means)?.0),
+                Some(allocated_for(self.problem, self.successes.iter(), Some(&self.means))?.0),
+            ),
+            false => (None, None),
+        };
+        let (mut best, mut recorded, mut model) = (Vec::new(), Vec::new(), Vec::new());
+        let mut gap = 0.0_f64;
+        for curves in &season.distinct {
+            let found = allocated(self.problem, in_round(&self.gains, curves).iter())?;
+            best.push(found.0);
+            gap = gap.max(found.1);
+            recorded.push(match &usual_recorded {
+                Some(usual) => usual.clone(),
+                None => {
+                    let successes = in_round(&self.successes, curves);
+                    allocated_for(self.problem, successes.iter(), Some(&self.means))?.0
+                }
+            });
+            model.push(match &usual {
+                Some(usual) => usual.clone(),
+                None => solve(&curves.problem(self.problem)?, &self.means)?.0,
+            });
+        }
+        let even = vec![even; season.distinct.len()];
+        let gain_by_condition = best.iter().zip(&season.distinct);
+        let gain_by_condition =
+            gain_by_condition.map(|(spend, curves)| self.expected(spend, curves)).collect();
+        Ok(Splits {
+            best: self.fixed(&season, &best),
+            gap,
+            model_recorded: self.fixed(&season, &recorded),
+            model: self.fixed(&season, &model),
+            even: self.fixed(&season, &even),
+            best_by_condition: best,
+            gain_by_condition,
+            season: Some(season),
+        })
+    }
+
+    /// The mean gain of an allocation under these conditions, relative to the largest reward.
+    fn expected(&self, spend: &[f64], curves: &RoundCurves) -> f64 {
+        let gains = in_round(&self.gains, curves);
+        sum(gains.iter().zip(spend).map(|(gain, &spend)| gain.value(spend)))
+    }
+
+    /// The allocation that has these spends under each of the distinct conditions.
+    fn fixed(&self, season: &Season, spends: &[Vec<f64>]) -> FixedSplit {
+        let shares = season.shares();
+        let tasks = self.problem.tasks().len();
+        let mean =
+            |task: usize| sum(shares.iter().zip(spends).map(|(share, spend)| share * spend[task]));
+        let gain = match self.order {
+            Order::Shuffled => {
+                let parts = shares.iter().zip(spends).zip(&season.distinct);
+                sum(parts.map(|((share, spend), curves)| share * self.expected(spend, curves)))
+            }
+            Order::Recorded => self.realised(season, spends),
+        };
+        FixedSplit { spend: (0..tasks).map(mean).collect(), gain: gain * self.problem.reward_max() }
+    }
+
+    /// The gain per round in recorded order.
+    fn realised(&self, season: &Season, spends: &[Vec<f64>]) -> f64 {
+        // The draws do not matter in this order, except for counts, which the gain does not round.
+        let draws = Draws::new(0, Purpose::Record);
+        let mut units = 0_u128;
+        for round in 1..=self.rounds {
+            let place = season.place(round, self.order, 0.0);
+            let curves = Some(&season.distinct[place]);
+            for (task, record) in self.record.tasks().iter().enumerate() {
+                let uniform = draws.round(round).uniform(task);
+                let of_round = (round, self.order);
+                let spend = spends[place][task];
+                let gain = record.outcome_in(task, spend, of_round, (uniform, 0.0), curves).1;
+                units += u128::from(gain);
+            }
+        }
+        units as f64 / crate::feedback::Reward::UNITS as f64 / self.rounds.max(1) as f64
+    }
+}
+
+/// Step functions under the conditions of a round.
+fn in_round(steps: &[StepFunction], curves: &RoundCurves) -> Vec<StepFunction> {
+    let scaled =
+        |(task, one): (usize, &StepFunction)| one.scaled(curves.scale(task), curves.ratio[task]);
+    steps.iter().enumerate().map(scaled).collect()
 }
 
 /// The best allocation for step functions of gain, and its gap.

@@ -35,6 +35,14 @@ impl StepFunction {
         step_function
     }
 
+    /// The function with spends multiplied by one number and heights by another.
+    pub(super) fn scaled(&self, spend: f64, height: f64) -> Self {
+        Self {
+            at: self.at.iter().map(|at| at * spend).collect(),
+            height: self.height.iter().map(|one| one * height).collect(),
+        }
+    }
+
     /// The spends of the jumps.
     #[must_use]
     pub fn at(&self) -> &[f64] {
@@ -64,6 +72,11 @@ impl StepFunction {
         for (&spend, &height) in self.at.iter().zip(&self.height) {
             if height > reached {
                 reached = height;
+                if at.last() == Some(&spend) {
+                    // Scaling has rounded two jumps to the same spend.
+                    at.pop();
+                    success.pop();
+                }
                 at.push(spend);
                 success.push(height / most);
             }

@@ -10,7 +10,9 @@ use std::sync::atomic::Ordering;
 use outlay::Problem;
 use outlay::learner::LearnerSpec;
 use outlay::replay::assumptions::assumptions;
-use outlay::replay::{Order, Record, Replay, ReplayRun, ReplaySummary, Splits};
+use outlay::replay::{
+    Order, Record, RecordError, Replay, ReplayRun, ReplaySummary, RowConditions, Splits, TaskRows,
+};
 use outlay_report::replay::{self, Replayed};
 
 use crate::args::ReplayArgs;
@@ -48,7 +50,7 @@ pub(crate) fn run(arguments: &ReplayArgs, quiet: bool) -> Result<CommandOutput, 
         None => None,
     };
     let problem = divided.as_ref().map_or(problem, |divided| divided.fitted.problem.clone());
-    let record = Record::new(&problem, recorded.tasks)
+    let record = record(&problem, recorded.tasks, recorded.conditions, divided.is_some())
         .map_err(|error| Failure::many(&file_name, &[error.to_string()]))?;
     let learners = match &arguments.learners[..] {
         [] => learners(&DEFAULT_LEARNERS)?,
@@ -68,7 +70,8 @@ pub(crate) fn run(arguments: &ReplayArgs, quiet: bool) -> Result<CommandOutput, 
     let assumptions = assumptions(&problem, &record);
     let earlier = divided.as_ref().map_or(0, |divided| divided.fitted.clipped);
     remarks.extend(replay::clipped_remark(&problem, &record, earlier));
-    remarks.extend(about_environment(&problem));
+    remarks.extend(replay::conditions_remark(&problem, &record));
+    remarks.extend(about_environment(&problem, &record));
     remarks.extend(divided.iter().flat_map(Divided::remarks));
     let holdout = divided.map(|divided| divided.judged(&replay)).transpose()?;
     let command = command(arguments, &learners, &summary);
@@ -82,6 +85,21 @@ pub(crate) fn run(arguments: &ReplayArgs, quiet: bool) -> Result<CommandOutput, 
         Format::Csv => record::csv(&replayed)?,
     };
     Ok(CommandOutput::new(result).with_remarks(remarks))
+}
+
+/// The record, with the conditions of the columns or else of the problem's profiles. Those of a
+/// divided record are ignored, because its first part is fitted without them.
+fn record(
+    problem: &Problem,
+    tasks: Vec<TaskRows>,
+    conditions: Option<Vec<RowConditions>>,
+    is_divided: bool,
+) -> Result<Record, RecordError> {
+    let of_profiles = || RowConditions::of_profiles(problem, &tasks).filter(|_| !is_divided);
+    match conditions.or_else(of_profiles) {
+        Some(conditions) => Record::with_conditions(problem, tasks, conditions),
+        None => Record::new(problem, tasks),
+    }
 }
 
 fn plan<'a>(
@@ -152,10 +170,12 @@ fn command(arguments: &ReplayArgs, learners: &[LearnerSpec], summary: &ReplaySum
         .into_iter()
         .chain([("--spend", arguments.spend.as_ref()), ("--success", arguments.success.as_ref())])
         .chain([("--count", arguments.count.as_ref()), ("--revenue", arguments.revenue.as_ref())])
+        .chain([("--scale", arguments.scale.as_ref()), ("--volume", arguments.volume.as_ref())])
         .chain([("--date", arguments.date.as_ref())]);
     for (flag, name) in columns.chain([("--reward", Some(&arguments.reward))]) {
         // Default names are omitted.
-        let has_default = !["--count", "--revenue", "--date"].contains(&flag);
+        let has_default =
+            !["--count", "--revenue", "--scale", "--volume", "--date"].contains(&flag);
         let is_default =
             |name: &&String| has_default && flag.trim_start_matches('-') == name.as_str();
         if let Some(name) = name.filter(|name| !is_default(name)) {
@@ -182,8 +202,15 @@ fn command(arguments: &ReplayArgs, learners: &[LearnerSpec], summary: &ReplaySum
 }
 
 /// A remark if the problem has settings that a replay ignores.
-fn about_environment(problem: &Problem) -> Option<String> {
+fn about_environment(problem: &Problem, record: &Record) -> Option<String> {
     let environment = problem.environment();
+    if environment.has_profiles() && !record.has_conditions() {
+        return Some(
+            "[environment] of the problem is ignored with --split-at: every row was fitted and \
+             replayed with the usual curves and volumes"
+                .to_owned(),
+        );
+    }
     let said = environment.budget.is_some()
         || environment.delay.is_some()
         || environment.available.is_some();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use outlay::replay::{CensoredRow, CountRow, OutcomeRow, TaskRows, ThresholdRow};
+use outlay::replay::{CensoredRow, CountRow, OutcomeRow, RowConditions, TaskRows, ThresholdRow};
 use outlay::{Problem, Task};
 
 use crate::args::ReplayArgs;
@@ -18,6 +18,8 @@ pub(super) struct Recorded {
     pub(super) tasks: Vec<TaskRows>,
     /// The dates of these rows, if a column has them.
     pub(super) dates: Option<Vec<Vec<Date>>>,
+    /// The scales and volumes of these rows, if columns have them.
+    pub(super) conditions: Option<Vec<RowConditions>>,
     pub(super) remarks: Vec<String>,
 }
 
@@ -32,6 +34,8 @@ struct Columns {
     /// Column of the reward, or of the sum of rewards.
     reward: usize,
     date: Option<usize>,
+    scale: Option<usize>,
+    volume: Option<usize>,
 }
 
 /// The largest reward of a completion, and whether larger ones are clipped when they are replayed.
@@ -96,11 +100,16 @@ impl Columns {
         };
         let reward = arguments.revenue.as_ref().unwrap_or(&arguments.reward);
         let date = arguments.date.as_deref();
+        let given = |name: &Option<String>, flag| {
+            name.as_deref().map(|name| rows.column(name, flag)).transpose()
+        };
         Ok(Self {
             task,
             kind,
             reward: rows.column(reward, EXPECTED_COLUMNS)?,
             date: date.map(|name| rows.column(name, "given by --date")).transpose()?,
+            scale: given(&arguments.scale, "given by --scale")?,
+            volume: given(&arguments.volume, "given by --volume")?,
         })
     }
 
@@ -126,6 +135,23 @@ impl Columns {
     fn date(&self, row: &CsvRow<'_>) -> Result<Option<Date>, String> {
         let read = |column| row.text(column).parse::<Date>();
         self.date.map(read).transpose().map_err(|message| format!("date: {message}"))
+    }
+
+    /// Adds the scale and the volume of a row, if there are columns for them.
+    fn take_conditions(
+        &self,
+        row: &CsvRow<'_>,
+        problem: &Problem,
+        position: usize,
+        into: &mut RowConditions,
+    ) -> Result<(), String> {
+        let read =
+            |column: Option<usize>, what| column.map(|column| row.amount(column, what)).transpose();
+        let (scale, volume) = (read(self.scale, "scale")?, read(self.volume, "volume")?);
+        problem.check_task_in_round(position, scale, volume).map_err(|error| error.to_string())?;
+        into.scale.extend(scale);
+        into.volume.extend(volume);
+        Ok(())
     }
 
     fn take(&self, row: &CsvRow<'_>, most: MaxReward, into: &mut TaskRows) -> Result<(), String> {
@@ -215,6 +241,8 @@ pub(super) fn read(
         MaxReward { reward_max: problem.reward_max(), clips: problem.reward_over_max().clips() };
     let mut tasks: Vec<TaskRows> = problem.tasks().iter().map(|_| columns.no_rows()).collect();
     let mut dates = columns.date.map(|_| vec![Vec::new(); tasks.len()]);
+    let has_conditions = columns.scale.is_some() || columns.volume.is_some();
+    let mut conditions = has_conditions.then(|| vec![RowConditions::default(); tasks.len()]);
     let mut others: BTreeMap<String, usize> = BTreeMap::new();
     let mut seen = vec![false; tasks.len()];
     let mut errors = rows.each(|row| {
@@ -226,6 +254,9 @@ pub(super) fn read(
         seen[position] = true;
         if let (Some(dates), Some(date)) = (&mut dates, columns.date(row)?) {
             dates[position].push(date);
+        }
+        if let Some(conditions) = &mut conditions {
+            columns.take_conditions(row, problem, position, &mut conditions[position])?;
         }
         columns.take(row, most, &mut tasks[position])
     });
@@ -247,7 +278,7 @@ pub(super) fn read(
     remarks.extend(left_out(&others));
     let names = problem.tasks().iter().map(Task::name).chain(others.keys().map(String::as_str));
     remarks.extend(similar_names(names));
-    Ok(Recorded { tasks, dates, remarks })
+    Ok(Recorded { tasks, dates, conditions, remarks })
 }
 
 /// The error that tasks have no rows, with a suggestion.
