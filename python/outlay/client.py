@@ -561,6 +561,8 @@ class Client:
             answer = self._json("POST", f"{self._campaign(campaign)}/feedback", content, kind="application/x-ndjson")
             for count in ("accepted", "duplicate", "late"):
                 told[count] += answer[count]
+            if "clipped" in answer:
+                told["clipped"] = told.get("clipped", 0) + answer["clipped"]
             told["refused"] += [{**line, "line": line["line"] + before} for line in answer["refused"]]
             before += len(lines)
         return told

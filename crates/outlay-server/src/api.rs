@@ -115,10 +115,6 @@ pub struct ChangedField {
     pub new: serde_json::Value,
 }
 
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
 /// The state of a campaign.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CampaignState {
@@ -372,6 +368,17 @@ pub struct Told {
     pub duplicate: u64,
     /// Number of new outcomes that arrived after their round had expired; they count.
     pub late: u64,
+    /// Number of new outcomes whose reward was above the largest one and was clipped; absent if there
+    /// is none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schema(required = false)]
+    pub clipped: u64,
+}
+
+/// For fields that are left out if they are zero.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+pub(crate) fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A line of a bulk report.

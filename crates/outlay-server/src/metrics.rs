@@ -245,6 +245,12 @@ impl Collector for ServiceCollector {
         )?;
         counter(
             encoder,
+            "outcomes_clipped",
+            "Outcomes whose reward was above the largest one and was clipped",
+            figures.clipped,
+        )?;
+        counter(
+            encoder,
             "reports_conflicting",
             "Reports rejected because they contradicted an earlier outcome",
             figures.conflicts,

@@ -22,6 +22,10 @@ pub struct ProblemFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = f64, required = false, exclusive_minimum = 0)]
     pub reward_max: Option<f64>,
+    /// What to do with reported rewards above `reward_max`; by default they are refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = OverMaxWord, required = false)]
+    pub reward_over_max: Option<OverMaxWord>,
     /// What to do with budget that has no effect; by default it is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = LeftoverWord, required = false)]
@@ -43,6 +47,16 @@ pub enum LeftoverWord {
     Keep,
     /// Spent on the first task with capacity.
     Spend,
+}
+
+/// Treatment of reported rewards above the largest one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OverMaxWord {
+    /// They are refused.
+    Refuse,
+    /// They count as the largest one.
+    Clip,
 }
 
 /// A task of a problem.
@@ -175,7 +189,7 @@ mod tests {
     use super::*;
 
     /// A task of every family with every key.
-    const ALL: &str = r#"{"budget": 10, "horizon": 5, "reward_max": 2, "leftover": "spend", "environment": {"available": 0.5}, "task": [
+    const ALL: &str = r#"{"budget": 10, "horizon": 5, "reward_max": 2, "reward_over_max": "clip", "leftover": "spend", "environment": {"available": 0.5}, "task": [
         {"name": "a", "curve": {"family": "power", "exponent": 0.5, "scale": 3}, "value": 1, "min": 0, "max": 4, "current": 1},
         {"curve": {"family": "saturating", "full_at": 3}, "at_least": 1, "reward": {"law": "bernoulli", "mean": 0.5}},
         {"curve": {"family": "exponential", "scale": 3}, "fixed": 1},

@@ -65,6 +65,7 @@ pub(super) struct Counters {
     duplicates: AtomicU64,
     late: AtomicU64,
     conflicts: AtomicU64,
+    clipped: AtomicU64,
     failures: AtomicU64,
 }
 
@@ -82,6 +83,7 @@ impl Counters {
             duplicates: AtomicU64::new(0),
             late: AtomicU64::new(0),
             conflicts: AtomicU64::new(0),
+            clipped: AtomicU64::new(0),
             failures: AtomicU64::new(0),
         }
     }
@@ -112,6 +114,11 @@ impl Counters {
         (at_start + begun).saturating_sub(self.deleted.load(Ordering::Relaxed))
     }
 
+    /// Counts new outcomes whose reward was clipped.
+    pub(super) fn clipped(&self, outcomes: u64) {
+        add(&self.clipped, outcomes);
+    }
+
     pub(super) fn failed(&self) {
         add(&self.failures, 1);
     }
@@ -126,6 +133,7 @@ impl Counters {
             duplicates: read(&self.duplicates),
             late: read(&self.late),
             conflicts: read(&self.conflicts),
+            clipped: read(&self.clipped),
             store_failures: read(&self.failures),
             ..ServiceMetrics::default()
         }
@@ -155,6 +163,8 @@ pub struct ServiceMetrics {
     pub late: u64,
     /// Reports rejected because they contradicted an earlier outcome.
     pub conflicts: u64,
+    /// New outcomes whose reward was above the largest one and was clipped.
+    pub clipped: u64,
     /// Batches that the store could not write.
     pub store_failures: u64,
     /// Jobs rejected because the queue of the store was full.

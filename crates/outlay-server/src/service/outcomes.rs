@@ -103,6 +103,12 @@ fn completions(problem: &Problem, result: &TaskResult) -> Result<u64, ApiError> 
     Ok(completions)
 }
 
+/// Whether the reward of an outcome is above the largest one and counts as the largest.
+pub(super) fn is_clipped(spec: &CampaignSpec, result: &TaskResult, completions: u64) -> bool {
+    let clips = |reward| completions > 0 && spec.problem.clips_reward(completions, reward);
+    spec.problem.reward_over_max().clips() && result.reward.is_some_and(clips)
+}
+
 /// The sum of rewards, in billionths of the campaign's unit of rewards.
 fn reward(spec: &CampaignSpec, result: &TaskResult, completions: u64) -> Result<u64, ApiError> {
     let (reward_max, task) = (spec.problem.reward_max(), || result.task.clone());
@@ -112,12 +118,16 @@ fn reward(spec: &CampaignSpec, result: &TaskResult, completions: u64) -> Result<
         // A zero carries no information.
         Some(0.0) if completions == 0 => return Ok(0),
         Some(reward) if completions == 0 => EntryError::RewardOfFailure { task: task(), reward },
-        Some(reward) if reward >= 0.0 && reward <= completions as f64 * reward_max => {
+        Some(reward)
+            if is_clipped(spec, result, completions)
+                || (reward >= 0.0 && reward <= completions as f64 * reward_max) =>
+        {
+            let counted = reward.min(completions as f64 * reward_max);
             if spec.converts_rewards() {
-                return Ok((reward / spec.reward_unit() * Reward::UNITS as f64 + 0.5) as u64);
+                return Ok((counted / spec.reward_unit() * Reward::UNITS as f64 + 0.5) as u64);
             }
             // The division may have rounded it up.
-            let sum = (reward / reward_max).min(completions as f64);
+            let sum = (counted / reward_max).min(completions as f64);
             return Ok(Completions::from_share(completions, sum).unwrap_or_default().reward_sum());
         }
         Some(reward) => EntryError::RewardRange { task: task(), reward, completions, reward_max },

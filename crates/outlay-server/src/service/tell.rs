@@ -35,9 +35,9 @@ impl CampaignService {
     ) -> Result<Told, ApiError> {
         let cached = self.cached(id).await?;
         let tell = self.checked(&cached, round, &feedback.results, token).await?;
-        let is_late = tell.is_late;
+        let (is_late, clipped) = (tell.is_late, clipped(&cached, &feedback.results, &tell));
         let answer = self.apply(Command::Tell(tell), Some(&cached)).await?;
-        told(&cached, round, answer, is_late)
+        self.told(&cached, round, answer, (is_late, &clipped))
     }
 
     /// Accepts reports about many rounds in one transaction, each line separately.
@@ -61,8 +61,9 @@ impl CampaignService {
             checked.push(self.checked(&cached, line.round, &line.results, token).await.map(
                 |tell| {
                     let (round, is_late) = (tell.round, tell.is_late);
+                    let clipped = clipped(&cached, &line.results, &tell);
                     commands.push(Command::Tell(tell));
-                    (round, is_late)
+                    (round, is_late, clipped)
                 },
             ));
         }
@@ -72,10 +73,10 @@ impl CampaignService {
             self.apply_all(commands, Some(&cached)).await?
         }
         .into_iter();
-        let mut answer = |(round, is_late)| {
+        let mut answer = |(round, is_late, clipped): (u64, bool, Vec<bool>)| {
             answers.next().map_or_else(
                 || Err(unexpected(&Refusal::NoCampaign)),
-                |answer| told(&cached, round, answer, is_late),
+                |answer| self.told(&cached, round, answer, (is_late, &clipped)),
             )
         };
         Ok(checked.into_iter().map(|line| line.and_then(&mut answer)).collect())
@@ -134,6 +135,19 @@ impl CampaignService {
             Err(Refusal::TooLarge { task }) => Err(outcomes::too_large(&spec, task)),
             Err(refusal) => Err(unexpected(&refusal)),
         }
+    }
+
+    /// The answer to a report; clipped rewards are counted.
+    fn told(
+        &self,
+        cached: &CachedCampaign,
+        round: u64,
+        answer: Result<Done, Refusal>,
+        about: (bool, &[bool]),
+    ) -> Result<Told, ApiError> {
+        let told = told(cached, round, answer, about)?;
+        self.shared.counters.clipped(told.clipped);
+        Ok(told)
     }
 
     async fn checked(
@@ -208,19 +222,35 @@ fn check_once(spec: &CampaignSpec, items: &[Item]) -> Result<(), ApiError> {
     }
 }
 
+/// Which rewards of a checked report are clipped; empty if none is.
+fn clipped(cached: &CachedCampaign, results: &[TaskResult], tell: &Tell) -> Vec<bool> {
+    let spec = cached.spec();
+    if !spec.problem.reward_over_max().clips() {
+        return Vec::new();
+    }
+    let items = results.iter().zip(&tell.items);
+    let is_clipped = |(result, item): (&TaskResult, &Item)| {
+        outcomes::is_clipped(&spec, result, item.outcome.completions)
+    };
+    items.map(is_clipped).collect()
+}
+
 fn told(
     cached: &CachedCampaign,
     round: u64,
     answer: Result<Done, Refusal>,
-    is_late: bool,
+    (is_late, clipped): (bool, &[bool]),
 ) -> Result<Told, ApiError> {
     match answer {
         Ok(Done::Told { is_new, .. }) => {
             let accepted = is_new.iter().filter(|is_new| **is_new).count() as u64;
+            let clipped = is_new.iter().zip(clipped);
             Ok(Told {
                 accepted,
                 duplicate: is_new.len() as u64 - accepted,
                 late: if is_late { accepted } else { 0 },
+                clipped: clipped.filter(|(is_new, is_clipped)| **is_new && **is_clipped).count()
+                    as u64,
             })
         }
         Ok(done) => Err(ApiError::new(ErrorCode::Internal, format!("the store answered {done:?}"))),

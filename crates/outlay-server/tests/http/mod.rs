@@ -4,6 +4,7 @@ mod amendments;
 mod api;
 mod auth;
 mod client;
+mod clipped;
 mod counts;
 mod deletion;
 mod event_stream;

@@ -128,7 +128,7 @@ impl Client {
         };
         for line in told {
             match line {
-                Ok(Told { accepted, duplicate, late }) => {
+                Ok(Told { accepted, duplicate, late, .. }) => {
                     self.tally.accepted += accepted;
                     self.tally.duplicate += duplicate;
                     self.tally.late += late;

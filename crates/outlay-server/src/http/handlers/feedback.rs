@@ -51,6 +51,11 @@ pub struct BulkTold {
     pub duplicate: u64,
     /// Number of new outcomes that arrived after their round had expired; they count.
     pub late: u64,
+    /// Number of new outcomes whose reward was above the largest one and was clipped; absent if there
+    /// is none.
+    #[serde(default, skip_serializing_if = "crate::api::is_zero")]
+    #[schema(required = false)]
+    pub clipped: u64,
     /// Rejected lines with the reasons.
     pub refused: Vec<RefusedLine>,
 }
@@ -104,14 +109,15 @@ pub(crate) async fn bulk(
         numbered.push((number, line.map(|line| understood.push(line))));
     }
     let mut told = app.service.tell_many(&id, understood, &caller.0).await?.into_iter();
-    let mut sum = BulkTold { accepted: 0, duplicate: 0, late: 0, refused: Vec::new() };
+    let mut sum = BulkTold { accepted: 0, duplicate: 0, late: 0, clipped: 0, refused: Vec::new() };
     for (line, read) in numbered {
         let missing = || Err(ApiError::new(ErrorCode::Internal, "the line has no result"));
         match read.and_then(|()| told.next().unwrap_or_else(missing)) {
-            Ok(Told { accepted, duplicate, late }) => {
+            Ok(Told { accepted, duplicate, late, clipped }) => {
                 sum.accepted += accepted;
                 sum.duplicate += duplicate;
                 sum.late += late;
+                sum.clipped += clipped;
             }
             Err(ApiError { code, detail, pointer, stored, .. }) => {
                 sum.refused.push(RefusedLine {
