@@ -42,7 +42,7 @@ from .errors import (
 from .fitting import Fit, TaskFit, fit
 from .learner import DecisionPolicy, IndexPolicy, Learner, LearnerSpec
 from .ledger import Amendment, Ledger, LedgerStatus
-from .problem import Frontier, Problem, ProblemCheck, Task
+from .problem import Frontier, Problem, ProblemCheck, TargetPlan, Task
 from .simulation import Result, simulate
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ __all__ = [
     "SimulationError",
     "StateError",
     "Steps",
+    "TargetPlan",
     "Task",
     "TaskFit",
     "Threshold",

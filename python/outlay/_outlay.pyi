@@ -19,6 +19,21 @@ class _Asked(Protocol):
         ...
 
     @property
+    def currency(self) -> str | None:
+        """The unit of budget and spends in tables and reports; None if it was not given."""
+        ...
+
+    @property
+    def period(self) -> str:
+        """The length of a round in tables and reports, by default round."""
+        ...
+
+    @property
+    def reward_unit(self) -> str | None:
+        """The unit of rewards in tables and reports: by default the currency."""
+        ...
+
+    @property
     def threads(self) -> int | None:
         ...
 
@@ -76,6 +91,34 @@ class Allocation:
     @property
     def marginal_return(self) -> Floats:
         """The value that a small additional spend would add, per unit, for each task."""
+        ...
+
+    @property
+    def return_up(self) -> list[float | None]:
+        """The largest gain per unit of more spend of each task; None where no larger spend is allowed."""
+        ...
+
+    @property
+    def return_down(self) -> list[float | None]:
+        """The smallest loss per unit of less spend of each task; None where no smaller spend is allowed."""
+        ...
+
+    @property
+    def return_on_spend(self) -> list[float | None]:
+        """The expected reward per unit of spend of each task; None without spend."""
+        ...
+
+    @property
+    def cost_per_completion(self) -> list[float | None]:
+        """The spend per expected completion of each task; None where none is expected."""
+        ...
+
+    @property
+    def _is_stepped(self) -> list[bool]:
+        ...
+
+    @property
+    def _units(self) -> tuple[str | None, str, str | None]:
         ...
 
     @property
@@ -491,6 +534,17 @@ class Problem:
         ...
 
     def _evaluate(self, plan: Values | None, values: Values | None, budget: float | None, asked: _Asked) -> Evaluation:
+        ...
+
+    def _within_current(self, share: float) -> str:
+        ...
+
+    def _with_limits(self, text: str, is_toml: bool, place: str) -> str:
+        ...
+
+    def _for_target(
+        self, target: tuple[str, float], values: Values | None, limit: float | None, asked: _Asked
+    ) -> tuple[Allocation, bool, list[float], list[list[float]]]:
         ...
 
     def _frontier(self, values: Values | None, span: tuple[float | None, float | None], points: int, asked: _Asked, each: Callable[[], None]) -> list[Allocation]:

@@ -112,7 +112,8 @@ def _problem(problem: Problem) -> Shown:
         if any(key in task for task in written):
             columns[key] = [number(task.get(key)) for task in written]
     tasks = "1 task" if len(written) == 1 else f"{len(written)} tasks"
-    line = f"{tasks} · budget {number(problem.budget)} per round · reward_max {number(problem.reward_max)}"
+    labels = Labels((problem.currency, problem.period, problem.reward_unit))
+    line = f"{tasks} · budget {labels.money(problem.budget)} per {labels.period} · reward_max {number(problem.reward_max)}"
     return Shown(columns, [line], ("task", "family", "shape"))
 
 
@@ -127,6 +128,23 @@ def problem_html(problem: Problem) -> str:
 # A split.
 
 
+#: Returns of each task; None where they have no meaning.
+RETURNS = ("return_up", "return_down", "return_on_spend", "cost_per_completion")
+
+
+class Labels:
+    """The units of a problem in text: amounts without units are bare numbers per round."""
+
+    def __init__(self, units: tuple[str | None, str, str | None]) -> None:
+        self.currency, self.period, self.reward_unit = units
+
+    def money(self, amount: float) -> str:
+        return number(amount) if self.currency is None else f"{number(amount)} {self.currency}"
+
+    def reward(self, reward: float) -> str:
+        return number(reward) if self.reward_unit is None else f"{number(reward)} {self.reward_unit}"
+
+
 def allocation_columns(allocation: Allocation, has_completions: bool | None = None) -> Columns:
     """The columns; expected completions by default only where a task has a volume."""
     columns: Columns = {"task": allocation.names}
@@ -137,6 +155,8 @@ def allocation_columns(allocation: Allocation, has_completions: bool | None = No
     for key in ("spend", "share", "success", "expected_completions", "expected_reward", "marginal_return"):
         if key != "expected_completions" or has_completions:
             columns[key] = getattr(allocation, key).tolist()
+    for key in RETURNS:
+        columns[key] = getattr(allocation, key)
     columns["bound"] = allocation.bound
     if allocation.extrapolates is not None:
         columns["extrapolates"] = allocation.extrapolates
@@ -177,22 +197,27 @@ def allocation_lines(allocation: Allocation) -> list[str]:
 
 
 def _allocation(allocation: Allocation) -> Shown:
-    columns = allocation_columns(allocation)
+    columns, labels = allocation_columns(allocation), Labels(allocation._units)
+    # As the command line: money only with a currency, and larger changes only with steps.
+    hidden = () if labels.currency else ("return_on_spend", "cost_per_completion")
+    for key in hidden if any(allocation._is_stepped) else (*hidden, "return_up", "return_down"):
+        del columns[key]
+    columns["marginal_return"] = [None if is_stepped else cell for is_stepped, cell in zip(allocation._is_stepped, columns["marginal_return"])]
     outside = [name for name, is_outside in zip(allocation.names, columns.pop("extrapolates", [])) if is_outside]
     shares = ("share", "success")
     texts = {key.replace("_", " "): [percent(cell) if key in shares else number(cell) for cell in cells] for key, cells in columns.items()}
     standing = {"optimal": "optimal", "within_tolerance": "within tolerance", "limit": "best found before the search limit"}
     rounding = allocation.rounding
     parts = [
-        f"budget {number(allocation.budget)} per round",
-        f"value {number(allocation.value)} per round",
+        f"budget {labels.money(allocation.budget)} per {labels.period}",
+        f"value {labels.reward(allocation.value)} per {labels.period}",
         f"{standing[allocation.status]} (gap {gap(allocation.gap)})" if rounding is None else f"{standing[allocation.status]} before rounding",
-        f"price {number(allocation.price)} per unit",
+        f"price {number(allocation.price)} per {labels.currency or 'unit'}",
         f"unspent {number(allocation.unspent)}",
     ]
     lines = [" · ".join(parts)]
     if rounding is not None:
-        lines.append(f"rounding to multiples of {rounding['unit']:.12g} costs {number(rounding['loss'])} per round")
+        lines.append(f"rounding to multiples of {rounding['unit']:.12g} costs {labels.reward(rounding['loss'])} per {labels.period}")
         moved = [f"{bound['bound']} of {bound['task']} {bound['given']:.12g} → {bound['used']:.12g}" for bound in rounding["moved_bounds"]]
         if moved:
             lines.append(f"bounds that are not multiples are rounded inwards: {', '.join(moved)}")
@@ -236,10 +261,12 @@ def evaluation_lines(evaluation: Evaluation) -> list[str]:
 def _evaluation(evaluation: Evaluation) -> Shown:
     columns = {key.replace("_", " "): [number(cell) for cell in cells] for key, cells in evaluation_columns(evaluation).items()}
     relative = "" if evaluation.relative_lift is None else f" ({100 * evaluation.relative_lift:+.1f}%)"
+    labels = Labels(evaluation.best._units)
+    per = f"per {labels.period}"
     lines = [
-        f"plan  value {number(evaluation.value)} per round · spends {number(evaluation.total)} of {number(evaluation.budget)}",
-        f"best  value {number(evaluation.best.value)} per round · gap {gap(evaluation.best.gap)}",
-        f"lift  {number(evaluation.lift)} per round{relative}",
+        f"plan  value {labels.reward(evaluation.value)} {per} · spends {number(evaluation.total)} of {labels.money(evaluation.budget)}",
+        f"best  value {labels.reward(evaluation.best.value)} {per} · gap {gap(evaluation.best.gap)}",
+        f"lift  {labels.reward(evaluation.lift)} {per}{relative}",
         *(f"not allowed: {violation}" for violation in evaluation.violations),
     ]
     return Shown(columns, lines)
@@ -257,11 +284,34 @@ def evaluation_html(evaluation: Evaluation) -> str:
 
 FRONTIER = ("budget", "value", "upper_bound", "gap", "price", "status", "unspent", "unspent_reason")
 
+#: The columns of the splits: those of the budget, and those of the task after its name.
+SPLIT_POINT = ("budget", "value", "upper_bound", "price", "status")
+SPLIT_TASK = (
+    "spend", "share", "success", "expected_completions", "expected_reward", "return_on_spend", "cost_per_completion",
+    "marginal_return", "bound",
+)  # fmt: skip
+
+
+def frontier_splits(frontier: Frontier) -> Columns:
+    """One row per budget and task."""
+    columns: Columns = {key: [] for key in (*SPLIT_POINT, "task", *SPLIT_TASK)}
+    for point in frontier:
+        cells: Columns = {key: list(getattr(point, key)) for key in SPLIT_TASK}
+        for key in SPLIT_POINT:
+            columns[key] += [getattr(point, key)] * len(point)
+        columns["task"] += point.names
+        for key, column in cells.items():
+            columns[key] += column
+    return columns
+
 
 def _frontier(frontier: Frontier) -> Shown:
     columns = {key: [number(getattr(point, key)) for point in frontier] for key in ("budget", "value", "price", "unspent")}
     columns["gap"] = [gap(point.gap) for point in frontier]
-    return Shown(columns, ["budget, value and unspent per round · price: what one more unit of budget is worth"], ("gap",))
+    labels = Labels(frontier[0]._units if len(frontier) else (None, "round", None))
+    money, reward = (f" ({unit})" if unit else "" for unit in (labels.currency, labels.reward_unit))
+    amounts = f"budget{money}, value{reward} and unspent{money} per {labels.period}"
+    return Shown(columns, [f"{amounts} · price: what one more {labels.currency or 'unit of budget'} is worth"], ("gap",))
 
 
 def frontier_text(frontier: Frontier) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 from . import _outlay
 from ._outlay import Allocation, Evaluation
 from .curves import Curve, plain
-from .errors import ProblemError
+from .errors import AllocationError, ProblemError
 from .files import read_text, write_file
 from .progress import Bar
 from .results import Tabular
@@ -174,6 +174,9 @@ class Problem(_outlay.Problem):
         What happens to reported rewards above ``reward_max``: an error, or they count as ``reward_max``.
     leftover : {"keep", "spend"}, optional
         What happens to budget that cannot increase the value.
+    currency, period, reward_unit : str, optional
+        Words for tables and reports: the unit of budget and spends, such as ``"EUR"``, the length of a round, such as ``"day"``,
+        and the unit of rewards, which is the currency by default.
     environment : mapping, optional
         Budgets, delays and availability in simulations.
 
@@ -205,6 +208,9 @@ class Problem(_outlay.Problem):
         reward_max: float | None = None,
         reward_over_max: str | None = None,
         leftover: str | None = None,
+        currency: str | None = None,
+        period: str | None = None,
+        reward_unit: str | None = None,
         environment: Mapping[str, Any] | None = None,
     ) -> Problem:
         budget = plain(budget)
@@ -215,6 +221,9 @@ class Problem(_outlay.Problem):
             "reward_max": plain(reward_max),
             "reward_over_max": reward_over_max,
             "leftover": leftover,
+            "currency": currency,
+            "period": period,
+            "reward_unit": reward_unit,
             "environment": plain(environment),
         }
         if isinstance(tasks, Mapping):
@@ -580,6 +589,70 @@ class Problem(_outlay.Problem):
         problem = self.within_data() if within_data else self
         return problem._allocate(values, budget, Asked(tolerance, leftover, threads), round)
 
+    def allocate_for(
+        self,
+        *,
+        target_value: float | None = None,
+        target_roas: float | None = None,
+        target_cpa: float | None = None,
+        marginal_return: float | None = None,
+        values: Values | None = None,
+        limit: float | None = None,
+        tolerance: float | None = None,
+        within_data: bool = False,
+    ) -> TargetPlan:
+        """The allocation for a target instead of a budget, as ``outlay allocate --target-value`` and the like.
+
+        Parameters
+        ----------
+        target_value : float, optional
+            Spend the least that is worth this.
+        target_roas : float, optional
+            Spend the most that still returns this value per unit of spend.
+        target_cpa : float, optional
+            Spend the most at which a completion costs at most this. The allocation maximises completions, and ``values`` do not count.
+        marginal_return : float, optional
+            Spend until the next unit returns less than this.
+        values, tolerance, within_data : optional
+            As in `allocate`.
+        limit : float, optional
+            The largest spend; by default any spend is allowed.
+
+        Returns
+        -------
+        TargetPlan
+            The allocation, the bracket of the spend sought and its proof.
+
+        Raises
+        ------
+        AllocationError
+            If not exactly one target is given, if it is not positive, or if values do not fit.
+
+        Examples
+        --------
+        >>> from outlay import Exponential, Problem, Task
+        >>> problem = Problem([Task("search", curve=Exponential(scale=100), value=200)])
+        >>> plan = problem.allocate_for(target_value=100)
+        >>> plan.is_reached, round(plan.spend, 3)
+        (True, 69.315)
+        >>> problem.allocate_for(target_value=201).is_reached
+        False
+        """
+        given = {
+            "target_value": target_value,
+            "target_roas": target_roas,
+            "target_cpa": target_cpa,
+            "marginal_return": marginal_return,
+        }
+        targets = [(kind, float(number)) for kind, number in given.items() if number is not None]
+        if len(targets) != 1:
+            raise AllocationError(f"target: give exactly one of {', '.join(given)}, not {len(targets)}")
+        problem = self.within_data() if within_data else self
+        target = targets[0]
+        allocation, is_reached, (reached, low, high), lines = problem._for_target(target, values, limit, Asked(tolerance, None, None))
+        proof = tuple(BoundLine(*line) for line in lines)
+        return TargetPlan(*target, is_reached, reached, low, high, proof, allocation)
+
     def within_data(self) -> Problem:
         """The same problem with spends bounded by ``covers``: a task gets nothing or an amount that the log of its curve covers.
 
@@ -605,6 +678,68 @@ class Problem(_outlay.Problem):
         [50.0, 50.0]
         """
         return type(self).from_json(self._within_data())
+
+    def within_current(self, share: float) -> Problem:
+        """The same problem with every spend within a share of its ``current`` one, as ``--within`` of the command line.
+
+        Parameters
+        ----------
+        share : float
+            ``0.3`` allows 70 to 130 % of the current spend.
+
+        Returns
+        -------
+        Problem
+            The bounded problem; narrower bounds remain.
+
+        Raises
+        ------
+        ProblemError
+            If a task has no ``current``, or its bounds allow no spend near it.
+
+        Examples
+        --------
+        >>> from outlay import Exponential, Problem, Task
+        >>> tasks = [Task("search", curve=Exponential(scale=40), value=1, current=30), Task("tv", curve=Exponential(scale=40), value=9, current=70)]
+        >>> Problem(tasks, budget=100).within_current(0.3).allocate().spend.round(9).tolist()
+        [21.0, 79.0]
+        """
+        return type(self).from_json(self._within_current(float(share)))
+
+    def with_limits(self, path: str | os.PathLike[str]) -> Problem:
+        """The same problem with the limits of a file, as ``--limits`` of the command line.
+
+        Parameters
+        ----------
+        path : path-like
+            A TOML file with a table per task, or a CSV file with the column ``task`` and those of the bounds.
+
+        Returns
+        -------
+        Problem
+            The bounded problem; tasks without limits in the file keep their bounds.
+
+        Raises
+        ------
+        FileError
+            If the file cannot be read.
+        ProblemError
+            If a limit is invalid.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> from outlay import Exponential, Problem, Task
+        >>> path = os.path.join(tempfile.mkdtemp(), "limits.toml")
+        >>> with open(path, "w") as file:
+        ...     _ = file.write("[search]\\nmax = '40% of budget'")
+        >>> problem = Problem([Task("search", curve=Exponential(scale=40), value=1)], budget=100)
+        >>> problem.with_limits(path).allocate().spend.tolist()
+        [40.0]
+        """
+        written = os.fspath(path)
+        is_toml = written.lower().endswith(".toml")
+        return type(self).from_json(self._with_limits(read_text(written), is_toml, written))
 
     def evaluate(
         self,
@@ -730,10 +865,100 @@ def _load_evaluation(problem: str, plan: list[float], values: list[float], budge
     return Problem.from_json(problem)._evaluate(plan, values, budget, Asked(**asked))
 
 
+@dataclass(frozen=True)
+class BoundLine:
+    """An allocation that spends ``s``, at most ``budget``, is worth at most ``upper_bound - price * (budget - s)``.
+
+    Parameters
+    ----------
+    budget : float
+        The largest spend that the line is about; infinite for all spends.
+    upper_bound : float
+        An upper bound on the value of this budget.
+    price : float
+        The slope of the line.
+
+    Examples
+    --------
+    >>> from outlay.problem import BoundLine
+    >>> BoundLine(budget=10, upper_bound=5, price=0.25).at(6)
+    4.0
+    """
+
+    budget: float
+    upper_bound: float
+    price: float
+
+    def at(self, spend: float) -> float:
+        """The bound for a spend of at most ``budget``.
+
+        Parameters
+        ----------
+        spend : float
+            The spend.
+
+        Returns
+        -------
+        float
+            The bound.
+
+        Examples
+        --------
+        >>> from outlay.problem import BoundLine
+        >>> BoundLine(budget=10, upper_bound=5, price=0).at(6)
+        5
+        """
+        return self.upper_bound if self.price == 0 else self.upper_bound - self.price * (self.budget - spend)
+
+
+@dataclass(frozen=True)
+class TargetPlan:
+    """The answer of `Problem.allocate_for`: an allocation, the bracket of the spend sought, and its proof.
+
+    Parameters
+    ----------
+    kind : str
+        The target: ``target_value``, ``target_roas``, ``target_cpa`` or ``marginal_return``.
+    target : float
+        Its number.
+    is_reached : bool
+        Whether the allocation reaches it. If not, no allocation does, or none was found.
+    reached : float
+        The target that the allocation reaches: the nearest one found, if the given one cannot be reached.
+    low, high : float
+        The ends of the bracket.
+    proof : tuple of BoundLine
+        Why spends outside the bracket miss the target, or all spends if it cannot be reached.
+    allocation : Allocation
+        The allocation. For a cost per completion its value is the number of completions.
+
+    Examples
+    --------
+    >>> from outlay import Problem
+    >>> plan = Problem.load("square-roots:means=0.6;0.8").allocate_for(marginal_return=0.5)
+    >>> round(plan.spend, 6), plan.proof
+    (1.0, ())
+    """
+
+    kind: str
+    target: float
+    is_reached: bool
+    reached: float
+    low: float
+    high: float
+    proof: tuple[BoundLine, ...]
+    allocation: Allocation
+
+    @property
+    def spend(self) -> float:
+        """The total spend of the allocation."""
+        return float(self.allocation.spend.sum())
+
+
 class Frontier(Tabular, Sequence[Allocation]):
     """Best allocations of increasing budgets: a sequence of `Allocation`.
 
-    `table` has the budget, value, bound, gap, price and unspent budget of each.
+    `table` has the budget, value, bound, gap, price and unspent budget of each, `splits` one row per budget and task.
 
     Parameters
     ----------
@@ -788,6 +1013,35 @@ class Frontier(Tabular, Sequence[Allocation]):
         from .display import FRONTIER
 
         return {key: [getattr(point, key) for point in self] for key in FRONTIER}
+
+    def splits(self, library: str | None = None) -> Any:
+        """The split of every budget as a data frame: one row per budget and task, as ``outlay frontier --format csv``.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, optional
+            By default pandas if it is installed, else polars.
+
+        Returns
+        -------
+        DataFrame
+            The rows.
+
+        Raises
+        ------
+        MissingLibraryError
+            If the library is not installed.
+
+        Examples
+        --------
+        >>> from outlay import Problem
+        >>> splits = Problem.load("square-roots:means=0.6;0.8").frontier(start=1, end=2, points=2).splits()
+        >>> splits[["budget", "task", "spend"]].round(2).values.tolist()
+        [[1.0, 'task-1', 0.36], [1.0, 'task-2', 0.64], [2.0, 'task-1', 0.72], [2.0, 'task-2', 1.28]]
+        """
+        from .display import frame, frontier_splits
+
+        return frame(frontier_splits(self), library)
 
     def plot(self, axes: Any = None) -> Any:
         """Draws the value over the budget; needs matplotlib.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import outlay
-from outlay import Exponential, Hill, Logistic, Power, Problem, Task
+from outlay import AllocationError, Exponential, Hill, Logistic, Power, Problem, ProblemError, Task, Threshold
 
 
 def channels() -> Problem:
@@ -121,3 +121,50 @@ def test_infinite_slopes_are_told() -> None:
     best = Problem([Task("a", curve=Power(0.5), value=1.0), Task("b", curve=Power(0.5), value=0.0)]).allocate(budget=0.0)
     assert best.marginal_return.tolist() == [math.inf, 0.0]
     assert best.to_dict()["tasks"][0]["marginal_return"] is None
+
+
+def test_units_are_in_texts() -> None:
+    task = Task("search", curve=Exponential(scale=100), value=200, volume=3)
+    problem = Problem([task], budget=50, currency="EUR", period="day")
+    assert (problem.currency, problem.period, problem.reward_unit) == ("EUR", "day", "EUR")
+    text = repr(problem.allocate())
+    assert "budget 50.00 EUR per day" in text and "return on spend" in text and "per EUR" in text
+    assert "per round" in repr(Problem([task], budget=50).allocate())
+    assert Problem.from_toml(problem.to_toml()) == problem
+    with pytest.raises(ProblemError, match="currency: must be a word"):
+        Problem([task], currency="")
+
+
+def test_returns_of_steps_are_of_whole_steps() -> None:
+    problem = Problem([Task("job", curve=Threshold(4), value=2), Task("other", curve=Threshold(8), value=1)], budget=6)
+    best = problem.allocate()
+    assert best.marginal_return.tolist() == [0, 0]
+    assert (best.return_up, best.return_down) == ([0.0, 0.125], [0.5, None])
+    assert (best.return_on_spend, best.cost_per_completion) == ([0.5, None], [4.0, None])
+    assert "return up" in repr(best)
+
+
+def test_targets_have_a_bracket_and_a_proof() -> None:
+    problem = Problem([Task("search", curve=Exponential(scale=100), value=200)], budget=10)
+    plan = problem.allocate_for(target_value=100)
+    assert plan.is_reached and plan.spend == pytest.approx(100 * math.log(2), rel=1e-5)
+    assert plan.low <= plan.high == plan.spend and plan.proof[0].at(plan.low) < 100 <= plan.allocation.value
+    returns = problem.allocate_for(target_roas=1.5)
+    assert returns.is_reached and returns.reached == pytest.approx(1.5, rel=1e-4)
+    cost = problem.allocate_for(target_cpa=150, values=None)
+    assert cost.is_reached and cost.spend / cost.allocation.value <= 150
+    marginal = problem.allocate_for(marginal_return=1)
+    assert marginal.spend == pytest.approx(100 * math.log(2))
+    missed = problem.allocate_for(target_value=150, limit=50)
+    assert not missed.is_reached and missed.spend == 50 and missed.reached == missed.allocation.value < 150
+    with pytest.raises(AllocationError, match="exactly one"):
+        problem.allocate_for(target_value=1, target_roas=1)
+    with pytest.raises(AllocationError, match="positive"):
+        problem.allocate_for(target_value=-1)
+
+
+def test_splits_of_a_frontier_have_a_row_per_budget_and_task() -> None:
+    frontier = channels().frontier(points=4)
+    splits = frontier.splits()
+    assert len(splits) == 4 * len(channels()) and len(splits.columns) == 15
+    assert splits.groupby("budget")["expected_reward"].sum().tolist() == pytest.approx(frontier.value.tolist())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import subprocess
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 from outlay import Learner, Problem, simulate
+from outlay.display import frontier_splits
 from outlay.fitting import fit
 
 FILES = [
@@ -72,7 +74,11 @@ def test_frontiers_and_plans(root: Path, command: Command, name: str, tmp_path: 
     points = problem.frontier(values, points=7)
     keys = ("budget", "value", "upper_bound", "gap", "price", "status", "unspent", "unspent_reason")
     told = command("frontier", name, "--values", flag(values), "--points", "7", "--format", "json")["points"]
+    rows = [row for point in told for row in point.pop("tasks")]
     assert [{key: getattr(point, key) for key in keys} for point in points] == told
+    splits = frontier_splits(points)
+    finite = {key: [None if cell == math.inf else cell for cell in splits[key]] for key in rows[0]}
+    assert [dict(zip(finite, cells)) for cells in zip(*finite.values())] == rows
     plan = [problem.budget / len(problem)] * len(problem)
     file = tmp_path / "plan.csv"
     with open(file, "w", newline="") as text:

@@ -32,7 +32,7 @@ def test_a_split_as_a_table(root: Path) -> None:
     best = Problem.load(root / "examples/ad-channels/ad-channels.toml").allocate()
     table = best.table()
     assert isinstance(table, pandas.DataFrame) and isinstance(best.table("polars"), polars.DataFrame)
-    assert list(table.columns) == ["task", "current", "spend", "share", "success", "expected_reward", "marginal_return", "bound"]
+    assert list(table.columns) == ["task", "current", "spend", "share", "success", "expected_reward", "marginal_return", "return_up", "return_down", "return_on_spend", "cost_per_completion", "bound"]
     assert table["spend"].tolist() == best.spend.tolist()
     assert best.table("polars")["bound"].to_list() == best.bound == [None, None, None, "min", None, "max"]
 

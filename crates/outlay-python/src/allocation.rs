@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use numpy::PyArray1;
 use outlay::UnspentReason;
+use outlay::curve::Shape;
 use outlay::plan::{BindingBound, MovedBound, Rounded, TaskOutcome, outcomes};
 use outlay::problem::NoFiles;
 use pyo3::prelude::*;
@@ -121,6 +122,44 @@ impl Allocation {
     #[getter]
     fn marginal_return<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.of_tasks(py, |outcome| outcome.marginal_return)
+    }
+
+    /// The largest gain per unit of more spend of each task; None where no larger spend is allowed.
+    #[getter]
+    fn return_up(&self) -> Vec<Option<f64>> {
+        self.outcomes().iter().map(|outcome| outcome.return_up).collect()
+    }
+
+    /// The smallest loss per unit of less spend of each task; None where no smaller spend is allowed.
+    #[getter]
+    fn return_down(&self) -> Vec<Option<f64>> {
+        self.outcomes().iter().map(|outcome| outcome.return_down).collect()
+    }
+
+    /// The expected reward per unit of spend of each task; None without spend.
+    #[getter]
+    fn return_on_spend(&self) -> Vec<Option<f64>> {
+        self.outcomes().iter().map(|outcome| outcome.return_on_spend).collect()
+    }
+
+    /// The spend per expected completion of each task; None where none is expected.
+    #[getter]
+    fn cost_per_completion(&self) -> Vec<Option<f64>> {
+        self.outcomes().iter().map(|outcome| outcome.cost_per_completion).collect()
+    }
+
+    /// Whether the curve of each task is constant except for jumps.
+    #[getter]
+    fn _is_stepped(&self) -> Vec<bool> {
+        let is_stepped = |task: &outlay::Task| matches!(task.curve().shape(), Shape::Steps { .. });
+        self.problem.tasks().iter().map(is_stepped).collect()
+    }
+
+    /// The units of tables: currency, period and reward_unit.
+    #[getter]
+    fn _units(&self) -> (Option<&str>, &str, Option<&str>) {
+        let units = self.problem.units();
+        (units.currency(), units.period(), units.reward_unit())
     }
 
     /// The binding bound of each task: min, max, fixed, excluded, retired, at_least, or None.

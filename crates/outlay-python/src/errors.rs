@@ -1,7 +1,7 @@
 //! What the library refuses, as exceptions of `outlay.errors` with the same texts.
 
 use outlay::campaign::CampaignError;
-use outlay::plan::{PlanError, RoundingError};
+use outlay::plan::{PlanError, RoundingError, TargetError};
 use outlay::problem::ProblemErrors;
 use outlay::simulation::ExperimentError;
 use pyo3::prelude::*;
@@ -40,6 +40,10 @@ pub(crate) fn allocation(error: &outlay::AllocationError) -> PyErr {
 }
 
 pub(crate) fn plan(error: &PlanError) -> PyErr {
+    AllocationError::new_err(error.to_string())
+}
+
+pub(crate) fn target(error: &TargetError) -> PyErr {
     AllocationError::new_err(error.to_string())
 }
 

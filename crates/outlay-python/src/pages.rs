@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use outlay::plan::{frontier, outcomes, value_of};
 use outlay::{Options, Problem, Task};
 use outlay_report::decision::{DecisionPage, Frontier, FrontierPage, TaskView, frontier_budgets};
+use outlay_report::labels::Labels;
 use outlay_report::number::Precision;
 use pyo3::prelude::*;
 
@@ -51,7 +52,9 @@ pub(crate) fn decision(
         budget: allocation.budget,
         precision: Precision::of_amounts(allocation.budget, amounts),
         tasks: TaskView::all(problem, values, &before, &outcomes),
+        labels: Labels::of(problem),
         frontier: Frontier {
+            labels: Labels::of(problem),
             points,
             budget: Some(allocation.budget),
             chosen: Some((allocation.budget, allocation.value)),
@@ -73,7 +76,13 @@ pub(crate) fn budgets(problem: &Problem, points: Vec<outlay::Allocation>, title:
         command: "made with outlay in Python".to_owned(),
         problem,
         precision: Precision::of_amounts(largest, amounts.into_iter()),
-        frontier: Frontier { points, budget, chosen: None, before: None },
+        frontier: Frontier {
+            points,
+            budget,
+            chosen: None,
+            before: None,
+            labels: Labels::of(problem),
+        },
     }
     .html()
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use outlay::instance::Instance;
-use outlay::plan::{evaluate, evenly_spaced, frontier, round};
-use outlay::problem::{Document, Files};
+use outlay::plan::{Target, evaluate, evenly_spaced, for_target, frontier, round};
+use outlay::problem::{Document, Files, LimitsForm};
 use outlay::{Leftover, Options, Oracle};
 use pyo3::prelude::*;
 
@@ -126,6 +126,24 @@ impl Problem {
         }
     }
 
+    /// The unit of budget and spends in tables and reports; None if it was not given.
+    #[getter]
+    fn currency(&self) -> Option<&str> {
+        self.problem.units().currency()
+    }
+
+    /// The length of a round in tables and reports, by default round.
+    #[getter]
+    fn period(&self) -> &str {
+        self.problem.units().period()
+    }
+
+    /// The unit of rewards in tables and reports: by default the currency.
+    #[getter]
+    fn reward_unit(&self) -> Option<&str> {
+        self.problem.units().reward_unit()
+    }
+
     /// The names of the tasks, in order.
     #[getter]
     fn names(&self) -> Vec<String> {
@@ -202,6 +220,22 @@ impl Problem {
         serde_json::to_string(&bounded).map_err(|error| ProblemError::new_err(error.to_string()))
     }
 
+    /// The problem with spends near their current ones, as JSON.
+    fn _within_current(&self, share: f64) -> PyResult<String> {
+        let place = "within_current: the problem with spends near `current`";
+        let near = self.problem.within_current(share);
+        let near = near.map_err(|errors| errors::problem(place, &errors))?;
+        serde_json::to_string(&near).map_err(|error| ProblemError::new_err(error.to_string()))
+    }
+
+    /// The problem with the limits in the text of a file, as JSON.
+    fn _with_limits(&self, text: &str, is_toml: bool, place: &str) -> PyResult<String> {
+        let form = if is_toml { LimitsForm::Toml } else { LimitsForm::Csv };
+        let limited = self.problem.with_limits(text, form, place);
+        let limited = limited.map_err(|errors| errors::problem(place, &errors))?;
+        serde_json::to_string(&limited).map_err(|error| ProblemError::new_err(error.to_string()))
+    }
+
     fn __len__(&self) -> usize {
         self.problem.tasks().len()
     }
@@ -248,6 +282,41 @@ impl Problem {
             allocation.unspent = rounded.unspent;
         }
         Ok(Allocation::new(Arc::clone(&self.problem), values, allocation, rounded))
+    }
+
+    /// The split for a target: the allocation; whether it is reached; the target reached, and the
+    /// ends of the bracket; the lines of the proof.
+    #[allow(clippy::type_complexity, reason = "the fields of a Python class")]
+    fn _for_target(
+        &self,
+        py: Python<'_>,
+        target: (String, f64),
+        values: Option<&Bound<'_, PyAny>>,
+        limit: Option<f64>,
+        asked: Asked,
+    ) -> PyResult<(Allocation, bool, [f64; 3], Vec<[f64; 3]>)> {
+        let (kind, number) = target;
+        let (target, problem) = match kind.as_str() {
+            "target_value" => (Target::Value(number), Arc::clone(&self.problem)),
+            "target_roas" => (Target::ReturnOnSpend(number), Arc::clone(&self.problem)),
+            "marginal_return" => (Target::MarginalReturn(number), Arc::clone(&self.problem)),
+            _ => {
+                let problem = Arc::new(self.problem.with_reward_unit("completions"));
+                (Target::CostPerCompletion(number), problem)
+            }
+        };
+        let values = match target {
+            Target::CostPerCompletion(_) => target.objective(&problem, &[]).into_owned(),
+            _ => values::values(&problem, values)?,
+        };
+        let options = self.options(&asked)?;
+        let plan = py
+            .detach(|| for_target(&problem, &values, target, limit, &options))
+            .map_err(|error| errors::target(&error))?;
+        let lines = plan.proof.iter().map(|line| [line.budget, line.upper_bound, line.price]);
+        let (lines, ends) = (lines.collect(), [plan.reached, plan.low, plan.high]);
+        let allocation = Allocation::new(problem, values, plan.allocation, None);
+        Ok((allocation, plan.is_reached, ends, lines))
     }
 
     #[pyo3(signature = (plan, values, budget, asked))]

@@ -11,6 +11,7 @@ pub mod bound;
 pub mod check;
 pub mod decision;
 pub mod fit;
+pub mod labels;
 pub mod number;
 mod page;
 pub mod replay;

@@ -1,5 +1,7 @@
 //! Numbers formatted for readers, with few digits.
 
+use crate::labels::Labels;
+
 /// Relative differences up to this are rounding errors, which differ between machines.
 const ROUNDING: f64 = 1e-12;
 
@@ -60,6 +62,14 @@ impl Precision {
                 grouped(&without_negative_zero(format!("{amount:.decimals$}")))
             }
             Self::Figures => figure(amount),
+        }
+    }
+
+    /// The smallest difference of displayed amounts; zero for four significant digits.
+    pub fn smallest(self) -> f64 {
+        match self {
+            Self::Decimals(decimals) => 10_f64.powi(-(decimals as i32)),
+            Self::Figures => 0.0,
         }
     }
 
@@ -144,14 +154,14 @@ pub fn gap(gap: f64) -> String {
     if gap <= ROUNDING { "below 1e-12".to_owned() } else { format!("{gap:.0e}") }
 }
 
-/// A loss, absolute and relative to `value`; rounding errors are `nothing`.
-pub fn loss(loss: f64, value: f64) -> String {
+/// A loss of reward, absolute and relative to `value`; rounding errors are `nothing`.
+pub fn loss(loss: f64, value: f64, labels: &Labels) -> String {
     if loss <= ROUNDING * value {
         return "nothing".to_owned();
     }
     let share = 100.0 * loss / value;
     let share = if share < 0.01 { "less than 0.01%".to_owned() } else { format!("{share:.2}%") };
-    format!("{} per round ({share})", figure(loss))
+    format!("{} {} ({share})", labels.reward(&figure(loss)), labels.per_period())
 }
 
 fn without_negative_zero(text: String) -> String {

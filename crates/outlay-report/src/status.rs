@@ -8,6 +8,7 @@ use outlay::text::listed;
 use outlay::{Allocation, Task};
 
 use crate::decision::{DecisionPage, Frontier, Learned, TaskView};
+use crate::labels::Labels;
 use crate::number::{Precision, counted, figure, percent, plain};
 
 /// Largest number of open rounds that are listed.
@@ -70,7 +71,9 @@ pub fn page<'a>(
             spend.iter().copied().chain(before.iter().flatten().copied()),
         ),
         tasks,
+        labels: Labels::of(problem),
         frontier: Frontier {
+            labels: Labels::of(problem),
             points,
             budget: Some(budget),
             chosen: Some((budget, value_of(problem, &values, &spend))),

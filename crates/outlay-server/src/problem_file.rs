@@ -30,6 +30,18 @@ pub struct ProblemFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = LeftoverWord, required = false)]
     pub leftover: Option<LeftoverWord>,
+    /// Unit of budget and spends in tables and reports, such as EUR.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false, min_length = 1, max_length = 20)]
+    pub currency: Option<String>,
+    /// Length of a round in tables and reports, such as day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false, min_length = 1, max_length = 20)]
+    pub period: Option<String>,
+    /// Unit of rewards in tables and reports; default: the currency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false, min_length = 1, max_length = 20)]
+    pub reward_unit: Option<String>,
     /// For simulation only; ignored by the service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Object, required = false)]

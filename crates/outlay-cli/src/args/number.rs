@@ -10,6 +10,13 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
     number(text, "must be above 0 and at most 1", |number| number > 0.0 && number <= 1.0)
 }
 
+/// Parses a percentage such as `30%`, as a share.
+pub(super) fn percentage(text: &str) -> Result<f64, String> {
+    const RULE: &str = "must be a percentage, such as 30%, and not negative";
+    let number = text.trim().strip_suffix('%').ok_or(RULE)?;
+    non_negative(number).map(|percent| percent / 100.0).map_err(|_| RULE.to_owned())
+}
+
 /// Parses a finite, positive number.
 pub(super) fn positive(text: &str) -> Result<f64, String> {
     number(text, "must be positive and finite", |number| number > 0.0)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use outlay::{Leftover, Options, Problem};
 
-use super::number::non_negative;
+use super::number::{non_negative, percentage};
 use crate::output::Format;
 
 /// Arguments of `allocate`, `evaluate` and `frontier`.
@@ -28,6 +28,15 @@ pub(crate) struct SolveArgs {
     /// Use of budget that would not increase the value [default: from the problem file, else keep]
     #[arg(long, value_enum)]
     pub(crate) leftover: Option<LeftoverChoice>,
+
+    /// Limits of tasks that replace their bounds: a TOML file with a table per task, or a CSV file
+    /// with the column task, and min, max, fixed, exclude or at_least
+    #[arg(long, value_name = "FILE")]
+    pub(crate) limits: Option<PathBuf>,
+
+    /// Keep every spend within this share of its `current`, such as 30%
+    #[arg(long, value_name = "PERCENT", value_parser = percentage)]
+    pub(crate) within: Option<f64>,
 
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]

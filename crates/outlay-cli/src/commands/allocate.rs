@@ -1,21 +1,25 @@
 //! `outlay allocate`: the optimal split and its certificate.
 
-use outlay::plan::{Rounded, TaskOutcome, outcomes, round, value_of};
+use outlay::curve::Shape;
+use outlay::plan::{Rounded, Target, TaskOutcome, for_target, outcomes, round, value_of};
 use outlay::text::listed;
-use outlay::{Allocation, Oracle, Problem, Status, UnspentReason};
+use outlay::{Allocation, Oracle, Problem, Status, Task, UnspentReason};
 use serde::{Serialize, Serializer};
 
 use crate::args::AllocateArgs;
 use crate::commands::frontier::around;
+use crate::commands::target::TargetRecord;
 use crate::failure::Failure;
+use crate::input::limits::limited_problem;
 use crate::input::problem_source;
 use crate::input::values::values;
 use crate::output::ReportFile;
 use crate::output::command_line;
 use crate::output::table::{Align, Table, hidden_line, most_important};
-use crate::output::{CommandOutput, Format, csv, json, without_underflow};
+use crate::output::{CommandOutput, Ending, Format, csv, json, without_underflow};
 use crate::run::threads;
 use outlay_report::decision::{DecisionPage, Frontier, TaskView};
+use outlay_report::labels::Labels;
 use outlay_report::number::{self, Precision, figure, percent};
 
 /// A split, possibly rounded, with its outcomes.
@@ -23,16 +27,20 @@ struct Answer {
     problem: Problem,
     allocation: Allocation,
     rounded: Option<Rounded>,
+    target: Option<TargetRecord>,
     outcomes: Vec<TaskOutcome>,
 }
 
 pub(crate) fn run(arguments: &AllocateArgs, quiet: bool) -> Result<CommandOutput, Failure> {
     let file = ReportFile::new(arguments.solve.report.as_deref(), &[&arguments.solve.problem])?;
-    let mut problem = problem_source::problem(&arguments.solve.problem)?;
+    let mut problem = limited_problem(&arguments.solve)?;
     if arguments.within_data {
         problem = problem.within_data().map_err(|errors| {
             Failure::problem("--within-data: the problem bounded to the spends of its log", &errors)
         })?;
+    }
+    if let Some(target) = arguments.target() {
+        return run_target(arguments, problem, target, file, quiet);
     }
     let values = values(&problem, arguments.solve.values.as_deref())?;
     let budget = arguments.budget.unwrap_or(problem.budget());
@@ -49,22 +57,65 @@ pub(crate) fn run(arguments: &AllocateArgs, quiet: bool) -> Result<CommandOutput
     }
     let outcomes =
         outcomes(&problem, &values, budget, &allocation.spend, arguments.round.unwrap_or(0.0));
-    let answer = Answer { problem, allocation, rounded, outcomes };
-    let mut remarks = Vec::new();
-    let result = match arguments.solve.format {
-        Format::Table => answer.table(),
-        Format::Json => json(&answer.record())?,
-        Format::Csv => {
-            remarks.push(answer.summary());
-            csv(answer.rows())?
-        }
-    };
-    if let Some(file) = file {
-        let points = around(&answer.problem, &values, (budget, 0.0), &options, quiet)?;
-        let title = format!("{}: the best split", problem_source::name(&arguments.solve.problem));
-        remarks.push(file.write(&answer.page(title, &values, points).html())?);
+    let answer = Answer { problem, allocation, rounded, target: None, outcomes };
+    answer.output(arguments, &values, file, quiet)
+}
+
+/// The split for a target instead of a budget.
+fn run_target(
+    arguments: &AllocateArgs,
+    mut problem: Problem,
+    target: Target,
+    file: Option<ReportFile>,
+    quiet: bool,
+) -> Result<CommandOutput, Failure> {
+    let counts_only = matches!(target, Target::CostPerCompletion(_));
+    if counts_only {
+        problem = problem.with_reward_unit("completions");
     }
-    Ok(CommandOutput::new(result).with_remarks(remarks))
+    let values = if counts_only {
+        target.objective(&problem, &[]).into_owned()
+    } else {
+        values(&problem, arguments.solve.values.as_deref())?
+    };
+    let options = arguments.solve.options(&problem);
+    let plan = for_target(&problem, &values, target, arguments.budget, &options)?;
+    let record = TargetRecord::new(&plan);
+    let allocation = plan.allocation;
+    let outcomes = outcomes(&problem, &values, allocation.budget, &allocation.spend, 0.0);
+    let ending = if plan.is_reached { Ending::Success } else { Ending::CheckFailed };
+    let answer = Answer { problem, allocation, rounded: None, target: Some(record), outcomes };
+    Ok(CommandOutput { ending, ..answer.output(arguments, &values, file, quiet)? })
+}
+
+impl Answer {
+    /// The result in the format asked for, and the report.
+    fn output(
+        &self,
+        arguments: &AllocateArgs,
+        values: &[f64],
+        file: Option<ReportFile>,
+        quiet: bool,
+    ) -> Result<CommandOutput, Failure> {
+        let mut remarks = Vec::new();
+        let result = match arguments.solve.format {
+            Format::Table => self.table(),
+            Format::Json => json(&self.record())?,
+            Format::Csv => {
+                remarks.push(self.summary());
+                csv(self.rows())?
+            }
+        };
+        if let Some(file) = file {
+            let budget = (self.allocation.budget, 0.0);
+            let options = arguments.solve.options(&self.problem);
+            let points = around(&self.problem, values, budget, &options, quiet)?;
+            let name = problem_source::name(&arguments.solve.problem);
+            let page = self.page(format!("{name}: the best split"), values, points);
+            remarks.push(file.write(&page.html())?);
+        }
+        Ok(CommandOutput::new(result).with_remarks(remarks))
+    }
 }
 
 /// Replaces the exact split by the rounded one. Upper bound, price and status remain those of the
@@ -110,6 +161,8 @@ struct Record<'a> {
     #[serde(flatten)]
     allocation: AllocationRecord,
     #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<&'a TargetRecord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     rounding: Option<RoundingRecord<'a>>,
     #[serde(serialize_with = "serialize_rows")]
     tasks: &'a Answer,
@@ -147,6 +200,10 @@ struct Row<'a> {
     /// Infinite where a curve starts vertically, which JSON writes as null.
     #[serde(serialize_with = "without_underflow")]
     marginal_return: f64,
+    return_up: Option<f64>,
+    return_down: Option<f64>,
+    return_on_spend: Option<f64>,
+    cost_per_completion: Option<f64>,
     bound: Option<&'static str>,
     /// Only if a task has `covers`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -165,6 +222,10 @@ impl Answer {
             expected_completions: outcome.completions,
             expected_reward: outcome.expected_reward,
             marginal_return: outcome.marginal_return,
+            return_up: outcome.return_up,
+            return_down: outcome.return_down,
+            return_on_spend: outcome.return_on_spend,
+            cost_per_completion: outcome.cost_per_completion,
             bound: outcome.bound.map(outlay::plan::BindingBound::as_str),
             extrapolates: has_covers.then(|| task.extrapolates(outcome.spend)),
         })
@@ -173,6 +234,7 @@ impl Answer {
     fn record(&self) -> Record<'_> {
         Record {
             allocation: AllocationRecord::new(&self.allocation, self.rounded.is_some()),
+            target: self.target.as_ref(),
             rounding: self.rounded.as_ref().map(|rounded| RoundingRecord {
                 unit: rounded.unit,
                 value_before: rounded.value_before,
@@ -227,10 +289,14 @@ impl Answer {
         )
     }
 
+    fn labels(&self) -> Labels {
+        Labels::of(&self.problem)
+    }
+
     fn precision(&self) -> Precision {
         let budget = self.allocation.budget;
         let spends = self.outcomes.iter().map(|outcome| outcome.spend);
-        let currents = self.problem.tasks().iter().filter_map(outlay::Task::current);
+        let currents = self.problem.tasks().iter().filter_map(Task::current);
         match &self.rounded {
             Some(rounded) => Precision::of_unit(rounded.unit),
             None => Precision::of_amounts(
@@ -251,9 +317,23 @@ impl Answer {
             ("success", Right),
             ("completions", Right),
             ("expected reward", Right),
+            ("return on spend", Right),
+            ("cost per completion", Right),
             ("marginal return", Right),
+            ("return up", Right),
+            ("return down", Right),
             ("bound", Left),
         ]);
+        let labels = self.labels();
+        let with_currency = |number: Option<f64>| match number {
+            Some(number) if labels.has_currency() => figure(number),
+            _ => String::new(),
+        };
+        let has_steps = self.problem.tasks().iter().any(is_stepped);
+        let larger_change = |number: Option<f64>| match number {
+            Some(number) if has_steps => figure(number),
+            _ => String::new(),
+        };
         let (shown, hidden) =
             most_important(self.outcomes.len(), |position| self.outcomes[position].spend);
         let has_counts = self.problem.has_counts();
@@ -271,12 +351,17 @@ impl Answer {
                 percent(outcome.success),
                 if has_counts { figure(outcome.completions) } else { String::new() },
                 figure(outcome.expected_reward),
-                figure(outcome.marginal_return),
+                with_currency(outcome.return_on_spend),
+                with_currency(outcome.cost_per_completion),
+                // On a step curve it is zero, and the next two columns have the returns.
+                if is_stepped(task) { String::new() } else { figure(outcome.marginal_return) },
+                larger_change(outcome.return_up),
+                larger_change(outcome.return_down),
                 outcome.bound.map(|bound| bound.as_str().replace('_', " ")).unwrap_or_default(),
             ]);
         }
-        let current: Option<f64> = self.problem.tasks().iter().map(outlay::Task::current).sum();
-        let spent = self.outcomes.iter().map(|outcome| outcome.spend).sum();
+        let current: Option<f64> = self.problem.tasks().iter().map(Task::current).sum();
+        let spent: f64 = self.outcomes.iter().map(|outcome| outcome.spend).sum();
         table.totals(vec![
             "total".to_owned(),
             current.map(|current| precision.amount(current)).unwrap_or_default(),
@@ -289,6 +374,10 @@ impl Answer {
                 String::new()
             },
             figure(self.allocation.value),
+            with_currency((spent > 0.0).then(|| self.allocation.value / spent)),
+            String::new(),
+            String::new(),
+            String::new(),
             String::new(),
             String::new(),
         ]);
@@ -302,8 +391,7 @@ impl Answer {
 
     /// The report; `points` are the optimal splits for other budgets.
     fn page(&self, title: String, values: &[f64], points: Vec<Allocation>) -> DecisionPage<'_> {
-        let currents: Vec<Option<f64>> =
-            self.problem.tasks().iter().map(outlay::Task::current).collect();
+        let currents: Vec<Option<f64>> = self.problem.tasks().iter().map(Task::current).collect();
         // The current plan has a value only if all current spends are known.
         let before = currents.iter().copied().collect::<Option<Vec<f64>>>();
         let before =
@@ -317,8 +405,10 @@ impl Answer {
             price: self.allocation.price,
             budget: self.allocation.budget,
             precision: self.precision(),
+            labels: self.labels(),
             tasks: TaskView::all(&self.problem, values, &currents, &self.outcomes),
             frontier: Frontier {
+                labels: self.labels(),
                 points,
                 budget: Some(self.allocation.budget),
                 chosen: Some((self.allocation.budget, self.allocation.value)),
@@ -330,9 +420,19 @@ impl Answer {
     /// The summary line, and lines about the loss by rounding and the bounds that it moves.
     fn summary(&self) -> String {
         let allocation = &self.allocation;
+        let labels = self.labels();
+        let period = labels.per_period();
         let mut parts = vec![
-            format!("budget {} per round", number::plain(allocation.budget)),
-            format!("value {} per round", figure(allocation.value)),
+            match self.target {
+                None => {
+                    format!("budget {}", labels.money_per_period(&number::plain(allocation.budget)))
+                }
+                Some(_) => {
+                    let spend = self.precision().amount(allocation.budget);
+                    format!("spend {}", labels.money_per_period(&spend))
+                }
+            },
+            format!("value {} {period}", labels.reward(&figure(allocation.value))),
         ];
         match &self.rounded {
             None => parts.push(format!(
@@ -350,25 +450,36 @@ impl Answer {
             }
         }
         let price = number::price(allocation.price, allocation.budget, allocation.value);
-        parts.push(format!("price {price} per unit"));
-        parts.push(unspent(allocation, self.rounded.is_some(), self.precision()));
+        parts.push(format!("price {price} per {}", labels.unit()));
+        if self.target.is_none() {
+            parts.push(unspent(allocation, self.rounded.is_some(), self.precision()));
+        }
         let rounding = self.rounded.as_ref().map(|rounded| {
             format!(
                 "\nrounding to multiples of {} costs {}{}{}",
                 rounded.unit,
-                number::loss(rounded.loss(), rounded.value_before),
-                avoidable_loss(rounded),
+                number::loss(rounded.loss(), rounded.value_before, &labels),
+                avoidable_loss(rounded, &labels),
                 self.moved_bounds_line()
             )
         });
-        parts.join(" · ") + &rounding.unwrap_or_default() + &self.extrapolation_line()
+        let target = self.target.as_ref().map(|target| target.text(&labels) + "\n");
+        target.unwrap_or_default()
+            + &parts.join(" · ")
+            + &rounding.unwrap_or_default()
+            + &self.extrapolation_line()
     }
 }
 
+/// Whether the curve of a task is constant except for jumps.
+fn is_stepped(task: &Task) -> bool {
+    matches!(task.curve().shape(), Shape::Steps { .. })
+}
+
 /// Bound on the avoidable part of the loss by rounding; empty if there is none or no loss at all.
-fn avoidable_loss(rounded: &Rounded) -> String {
+fn avoidable_loss(rounded: &Rounded, labels: &Labels) -> String {
     let avoidable = rounded.avoidable_loss().min(rounded.loss());
-    let avoidable = number::loss(avoidable, rounded.value_before);
+    let avoidable = number::loss(avoidable, rounded.value_before, labels);
     if avoidable == "nothing" {
         return String::new();
     }
@@ -424,9 +535,10 @@ mod tests {
             unspent: 0.0,
             moved_bounds: vec![],
         };
-        assert_eq!(avoidable_loss(&rounded(1.5, 1.5)), "");
-        assert_eq!(avoidable_loss(&rounded(2.0, 2.5)), "");
+        let labels = Labels::default();
+        assert_eq!(avoidable_loss(&rounded(1.5, 1.5), &labels), "");
+        assert_eq!(avoidable_loss(&rounded(2.0, 2.5), &labels), "");
         let stated = "; a better rounding would save at most 0.1000 per round (5.00%)";
-        assert_eq!(avoidable_loss(&rounded(1.5, 1.6)), stated);
+        assert_eq!(avoidable_loss(&rounded(1.5, 1.6), &labels), stated);
     }
 }

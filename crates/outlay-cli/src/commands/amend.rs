@@ -14,6 +14,7 @@ use crate::input::task_names::similar_names;
 use crate::input::{display_name, problem_source};
 use crate::output::table::{Align, Table};
 use crate::output::{CommandOutput, Format, csv, json};
+use outlay_report::labels::Labels;
 use outlay_report::number::{counted, plain};
 
 /// The longest list of numbers in the table.
@@ -134,9 +135,10 @@ fn text(ledger: &Ledger, record: &Record<'_>) -> String {
         table.row(vec![task, change.to_owned(), old, new]);
     }
     let active = ledger.problem().tasks().iter().filter(|task| !task.is_retired()).count();
-    let (tasks, budget) = (counted(active, "task"), plain(ledger.problem().budget()));
+    let tasks = counted(active, "task");
+    let budget = Labels::of(ledger.problem()).money_per_period(&plain(ledger.problem().budget()));
     let mut lines = vec![format!(
-        "from round {} on {} plans {tasks} with {budget} per round",
+        "from round {} on {} plans {tasks} with {budget}",
         after + 1,
         ledger.settings().learner
     )];

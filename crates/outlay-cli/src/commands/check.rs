@@ -11,6 +11,7 @@ use crate::input::task_names::similar_names;
 use crate::output::table::{Align, Table, hidden_line, most_important, wrapped};
 use crate::output::{CommandOutput, Format, csv, json};
 use outlay_report::check::{ProblemCheck, TaskCheck};
+use outlay_report::labels::Labels;
 use outlay_report::number::{Precision, plain};
 
 /// Largest number of notes in the table output.
@@ -98,8 +99,8 @@ fn text(problem: &Problem, check: &ProblemCheck<'_>) -> String {
     let horizon =
         problem.horizon().map(|horizon| format!(" · {horizon} rounds")).unwrap_or_default();
     let mut text = format!(
-        "budget {} per round · {tasks}{horizon}\n\n{}\n",
-        plain(problem.budget()),
+        "budget {} · {tasks}{horizon}\n\n{}\n",
+        Labels::of(problem).money_per_period(&plain(problem.budget())),
         table.render() + &hidden_line(hidden, "more")
     );
     text.push_str(&wrapped(&check.conclusion));

@@ -11,6 +11,7 @@ use crate::commands::allocate::{status_text, unspent, unspent_reason};
 use crate::commands::frontier::around;
 use crate::failure::Failure;
 use crate::input;
+use crate::input::limits::limited_problem;
 use crate::input::problem_source;
 use crate::input::spend_plan;
 use crate::input::values::values;
@@ -20,6 +21,7 @@ use crate::output::table::{Align, Table, hidden_line, most_important};
 use crate::output::{CommandOutput, Ending, Format, csv, json, without_underflow};
 use outlay::text::listed;
 use outlay_report::decision::{DecisionPage, Frontier, TaskView};
+use outlay_report::labels::Labels;
 use outlay_report::number::{self, Precision, figure, signed_percent};
 
 /// Relative differences below this are rounding errors.
@@ -37,7 +39,7 @@ pub(crate) fn run(arguments: &EvaluateArgs, quiet: bool) -> Result<CommandOutput
             "the problem and the plan cannot both come from standard input".to_owned(),
         ));
     }
-    let problem = problem_source::problem(&arguments.solve.problem)?;
+    let problem = limited_problem(&arguments.solve)?;
     let values = values(&problem, arguments.solve.values.as_deref())?;
     let mut remarks: Vec<String> = Vec::new();
     let plan = match &arguments.plan {
@@ -51,17 +53,18 @@ pub(crate) fn run(arguments: &EvaluateArgs, quiet: bool) -> Result<CommandOutput
     if arguments.plan.is_none() {
         remarks.push("no --plan: evaluating the tasks' `current` spends".to_owned());
     }
+    let labels = Labels::of(&problem);
     let result = match arguments.solve.format {
         Format::Table => {
             format!(
                 "{}\n{}\n",
                 table(&rows, &evaluation, problem.has_counts()),
-                summary(&evaluation).join("\n")
+                summary(&evaluation, &labels).join("\n")
             )
         }
         Format::Json => json(&Record::new(&evaluation, rows))?,
         Format::Csv => {
-            remarks.extend(summary(&evaluation));
+            remarks.extend(summary(&evaluation, &labels));
             csv(rows)?
         }
     };
@@ -237,29 +240,31 @@ fn table(rows: &[Row<'_>], evaluation: &Evaluation, has_counts: bool) -> String 
     table.render() + &hidden_line(hidden, "with smaller moves")
 }
 
-fn summary(evaluation: &Evaluation) -> Vec<String> {
+fn summary(evaluation: &Evaluation, labels: &Labels) -> Vec<String> {
     let precision = precision(evaluation);
+    let period = labels.per_period();
+    let value = |value: f64| format!("value {} {period}", labels.reward(&figure(value)));
     let best = &evaluation.best;
     let mut lines = vec![
         format!(
-            "plan  value {} per round · spends {}",
-            figure(evaluation.value),
-            spends(evaluation, precision)
+            "plan  {} · spends {}",
+            value(evaluation.value),
+            spends(evaluation, precision, labels)
         ),
         format!(
-            "best  value {} per round · {} (gap {})",
-            figure(best.allocation.value),
+            "best  {} · {} (gap {})",
+            value(best.allocation.value),
             status_text(best.allocation.status),
             number::gap(best.allocation.gap())
         ),
-        format!("lift  {}", lift(best, evaluation, precision)),
+        format!("lift  {}", lift(best, evaluation, precision, labels)),
     ];
     if let Some(comparison) = &evaluation.best_for_total {
-        let (total, value) =
-            (precision.amount(evaluation.total), figure(comparison.allocation.value));
         lines.push(format!(
-            "with the {total} of the plan: best value {value} per round, lift {}",
-            lift(comparison, evaluation, precision)
+            "with the {} of the plan: best {}, lift {}",
+            labels.money(&precision.amount(evaluation.total)),
+            value(comparison.allocation.value),
+            lift(comparison, evaluation, precision, labels)
         ));
     }
     lines.extend(evaluation.violations.iter().map(|violation| format!("violation: {violation}")));
@@ -278,10 +283,12 @@ fn page<'problem>(
     let precision = precision(evaluation);
     let outcomes = outcomes(problem, values, evaluation.budget, &best.spend, 0.0);
     let plan: Vec<Option<f64>> = evaluation.plan.iter().copied().map(Some).collect();
-    let mut headline = summary(evaluation);
+    let labels = Labels::of(problem);
+    let mut headline = summary(evaluation, &labels);
     headline.push(format!(
-        "price {} per unit · {}",
+        "price {} per {} · {}",
         number::price(best.price, best.budget, best.value),
+        labels.unit(),
         unspent(best, false, precision)
     ));
     DecisionPage {
@@ -295,11 +302,13 @@ fn page<'problem>(
         precision,
         tasks: TaskView::all(problem, values, &plan, &outcomes),
         frontier: Frontier {
+            labels: labels.clone(),
             points,
             budget: Some(evaluation.budget),
             chosen: Some((evaluation.budget, best.value)),
             before: Some((evaluation.total, evaluation.value)),
         },
+        labels,
     }
 }
 
@@ -309,9 +318,10 @@ fn precision(evaluation: &Evaluation) -> Precision {
     Precision::of_amounts(evaluation.budget.max(evaluation.total), amounts.copied())
 }
 
-fn spends(evaluation: &Evaluation, precision: Precision) -> String {
+fn spends(evaluation: &Evaluation, precision: Precision, labels: &Labels) -> String {
     let (total, budget) = (evaluation.total, evaluation.budget);
-    let of = format!("{} of {} per round", precision.amount(total), precision.amount(budget));
+    let budget_text = labels.money(&precision.amount(budget));
+    let of = format!("{} of {budget_text} {}", precision.amount(total), labels.per_period());
     let left = budget - total;
     if left.abs() <= ROUNDING * budget {
         of
@@ -322,22 +332,26 @@ fn spends(evaluation: &Evaluation, precision: Precision) -> String {
     }
 }
 
-fn lift(comparison: &Comparison, evaluation: &Evaluation, precision: Precision) -> String {
+fn lift(
+    comparison: &Comparison,
+    evaluation: &Evaluation,
+    precision: Precision,
+    labels: &Labels,
+) -> String {
+    let period = labels.per_period();
     if comparison.keeps_plan {
         return "none: no better split than the plan was found".to_owned();
     }
     let allocation = &comparison.allocation;
     let saved = evaluation.total - (allocation.budget - allocation.unspent);
     if comparison.lift.abs() <= ROUNDING * evaluation.value && saved > 0.0 {
-        return format!(
-            "none, but the same value costs {} less per round",
-            precision.amount(saved)
-        );
+        let saved = labels.money(&precision.amount(saved));
+        return format!("none, but the same value costs {saved} less {period}");
     }
     let sign = if comparison.lift > 0.0 { "+" } else { "" };
     let share = comparison
         .relative_lift
         .map(|share| format!(" ({})", signed_percent(share)))
         .unwrap_or_default();
-    format!("{sign}{} per round{share}", figure(comparison.lift))
+    format!("{sign}{} {period}{share}", labels.reward(&figure(comparison.lift)))
 }

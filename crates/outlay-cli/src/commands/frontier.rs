@@ -2,26 +2,28 @@
 
 use std::ops::ControlFlow;
 
-use outlay::plan::{evenly_spaced, frontier};
-use outlay::{Allocation, Options, Problem};
+use outlay::plan::{evenly_spaced, frontier, outcomes};
+use outlay::{Allocation, Options, Problem, Status};
 use serde::Serialize;
 
 use crate::args::FrontierArgs;
 use crate::commands::allocate::AllocationRecord;
 use crate::failure::Failure;
+use crate::input::limits::limited_problem;
 use crate::input::problem_source;
 use crate::input::values::values;
 use crate::output::ReportFile;
 use crate::output::command_line;
 use crate::output::progress::{Work, with_progress};
 use crate::output::table::{Align, Table};
-use crate::output::{CommandOutput, Format, csv, json};
+use crate::output::{CommandOutput, Format, csv, json, without_underflow};
 use outlay_report::decision::{Frontier, FrontierPage, frontier_budgets};
+use outlay_report::labels::Labels;
 use outlay_report::number::{self, Precision, figure};
 
 pub(crate) fn run(arguments: &FrontierArgs, quiet: bool) -> Result<CommandOutput, Failure> {
     let file = ReportFile::new(arguments.solve.report.as_deref(), &[&arguments.solve.problem])?;
-    let problem = problem_source::problem(&arguments.solve.problem)?;
+    let problem = limited_problem(&arguments.solve)?;
     let values = values(&problem, arguments.solve.values.as_deref())?;
     let budgets = budgets(arguments, &problem)?;
     let options = arguments.solve.options(&problem);
@@ -33,9 +35,9 @@ pub(crate) fn run(arguments: &FrontierArgs, quiet: bool) -> Result<CommandOutput
         })
     })?;
     let result = match arguments.solve.format {
-        Format::Table => table(&points),
-        Format::Json => json(&Record { points: points.iter().map(record).collect() })?,
-        Format::Csv => csv(points.iter().map(record))?,
+        Format::Table => table(&points, &Labels::of(&problem)),
+        Format::Json => json(&Record::new(&problem, &values, &points))?,
+        Format::Csv => csv(points.iter().flat_map(|point| splits(&problem, &values, point)))?,
     };
     let mut remarks = Vec::new();
     if let Some(file) = file {
@@ -45,6 +47,7 @@ pub(crate) fn run(arguments: &FrontierArgs, quiet: bool) -> Result<CommandOutput
             problem: &problem,
             precision: precision(&points),
             frontier: Frontier {
+                labels: Labels::of(&problem),
                 budget: within(&points, problem.budget()),
                 points,
                 chosen: None,
@@ -87,15 +90,111 @@ fn budgets(arguments: &FrontierArgs, problem: &Problem) -> Result<Vec<f64>, Fail
 }
 
 #[derive(Serialize)]
-struct Record {
-    points: Vec<AllocationRecord>,
+struct Record<'a> {
+    points: Vec<PointRecord<'a>>,
 }
 
-fn record(allocation: &Allocation) -> AllocationRecord {
-    AllocationRecord::new(allocation, false)
+#[derive(Serialize)]
+struct PointRecord<'a> {
+    #[serde(flatten)]
+    allocation: AllocationRecord,
+    tasks: Vec<TaskRow<'a>>,
 }
 
-fn table(points: &[Allocation]) -> String {
+impl<'a> Record<'a> {
+    fn new(problem: &'a Problem, values: &[f64], points: &[Allocation]) -> Self {
+        let point = |point: &Allocation| PointRecord {
+            allocation: AllocationRecord::new(point, false),
+            tasks: rows(problem, values, point).collect(),
+        };
+        Self { points: points.iter().map(point).collect() }
+    }
+}
+
+/// The spend of one task at one budget.
+#[derive(Serialize)]
+struct TaskRow<'a> {
+    task: &'a str,
+    spend: f64,
+    share: f64,
+    success: f64,
+    expected_completions: f64,
+    expected_reward: f64,
+    return_on_spend: Option<f64>,
+    cost_per_completion: Option<f64>,
+    #[serde(serialize_with = "without_underflow")]
+    marginal_return: f64,
+    bound: Option<&'static str>,
+}
+
+fn rows<'a>(
+    problem: &'a Problem,
+    values: &[f64],
+    point: &Allocation,
+) -> impl Iterator<Item = TaskRow<'a>> + use<'a> {
+    let outcomes = outcomes(problem, values, point.budget, &point.spend, 0.0);
+    problem.tasks().iter().zip(outcomes).map(|(task, outcome)| TaskRow {
+        task: task.name(),
+        spend: outcome.spend,
+        share: outcome.share,
+        success: outcome.success,
+        expected_completions: outcome.completions,
+        expected_reward: outcome.expected_reward,
+        return_on_spend: outcome.return_on_spend,
+        cost_per_completion: outcome.cost_per_completion,
+        marginal_return: outcome.marginal_return,
+        bound: outcome.bound.map(outlay::plan::BindingBound::as_str),
+    })
+}
+
+/// A row of the CSV file: one budget and one task.
+#[derive(Serialize)]
+struct Split<'a> {
+    budget: f64,
+    value: f64,
+    upper_bound: f64,
+    #[serde(serialize_with = "without_underflow")]
+    price: f64,
+    status: Status,
+    task: &'a str,
+    spend: f64,
+    share: f64,
+    success: f64,
+    expected_completions: f64,
+    expected_reward: f64,
+    return_on_spend: Option<f64>,
+    cost_per_completion: Option<f64>,
+    #[serde(serialize_with = "without_underflow")]
+    marginal_return: f64,
+    bound: Option<&'static str>,
+}
+
+fn splits<'a>(
+    problem: &'a Problem,
+    values: &[f64],
+    point: &Allocation,
+) -> impl Iterator<Item = Split<'a>> + use<'a> {
+    let Allocation { budget, value, upper_bound, price, status, .. } = *point;
+    rows(problem, values, point).map(move |row| Split {
+        budget,
+        value,
+        upper_bound,
+        price,
+        status,
+        task: row.task,
+        spend: row.spend,
+        share: row.share,
+        success: row.success,
+        expected_completions: row.expected_completions,
+        expected_reward: row.expected_reward,
+        return_on_spend: row.return_on_spend,
+        cost_per_completion: row.cost_per_completion,
+        marginal_return: row.marginal_return,
+        bound: row.bound,
+    })
+}
+
+fn table(points: &[Allocation], labels: &Labels) -> String {
     use Align::{Left, Right};
     let precision = precision(points);
     let best = points.iter().map(|point| point.value).fold(0.0, f64::max);
@@ -107,6 +206,7 @@ fn table(points: &[Allocation]) -> String {
         ("gap", Left),
         ("", Left),
     ]);
+    let unit = labels.money_in_brackets();
     for point in points {
         table.row(vec![
             precision.amount(point.budget),
@@ -118,8 +218,11 @@ fn table(points: &[Allocation]) -> String {
         ]);
     }
     format!(
-        "{}\nbudget, value and unspent per round · price: value of one more unit of budget, by the upper bound\n",
-        table.render()
+        "{}\nbudget{unit}, value{} and unspent{unit} {} · price: value of one more {}, by the upper bound\n",
+        table.render(),
+        labels.reward_in_brackets(),
+        labels.per_period(),
+        labels.unit_of("budget")
     )
 }
 

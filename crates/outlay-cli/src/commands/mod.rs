@@ -32,6 +32,7 @@ mod serve;
 mod show;
 mod simulate;
 mod status;
+mod target;
 mod tell;
 #[cfg(feature = "serve")]
 mod token;

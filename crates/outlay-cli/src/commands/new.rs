@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::input::problem_source;
 use crate::input::state_file::StateFile;
 use crate::output::{CommandOutput, Format, csv, json};
+use outlay_report::labels::Labels;
 use outlay_report::number::{counted, plain};
 use outlay_report::status::guards_text;
 
@@ -46,8 +47,8 @@ pub(crate) fn run(arguments: &NewArgs) -> Result<CommandOutput, Failure> {
     };
     Ok(CommandOutput::new(match arguments.format {
         Format::Table => format!(
-            "{path}: {learner} plans {tasks} with {} per round{}\n{}next: `outlay next {path}`\n",
-            plain(problem.budget()),
+            "{path}: {learner} plans {tasks} with {}{}\n{}next: `outlay next {path}`\n",
+            Labels::of(&problem).money_per_period(&plain(problem.budget())),
             guards_text(&guards),
             seen_text(&ledger),
         ),

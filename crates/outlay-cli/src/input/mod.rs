@@ -2,6 +2,7 @@
 
 pub(crate) mod csv_table;
 pub(crate) mod date;
+pub(crate) mod limits;
 mod problem_file;
 pub(crate) mod problem_source;
 #[cfg(feature = "serve")]

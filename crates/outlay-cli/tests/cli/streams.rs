@@ -22,8 +22,8 @@ fn json_on_standard_input_is_recognised() {
     assert_eq!(text(&output.stderr), "");
     assert_eq!(
         text(&output.stdout),
-        "task,spend,share,success,expected_completions,expected_reward,marginal_return,bound\n\
-         job,3.0,0.75,1.0,1.0,0.5,0.0,\n"
+        "task,spend,share,success,expected_completions,expected_reward,marginal_return,return_up,return_down,return_on_spend,cost_per_completion,bound\n\
+         job,3.0,0.75,1.0,1.0,0.5,0.0,0.0,0.16666666666666666,0.16666666666666666,3.0,\n"
     );
 }
 
@@ -110,7 +110,7 @@ fn json_is_json_with_the_documented_keys() {
     );
     assert_eq!(
         keys(&record["tasks"][0]),
-        "task spend share success expected_completions expected_reward marginal_return bound"
+        "task spend share success expected_completions expected_reward marginal_return return_up return_down return_on_spend cost_per_completion bound"
     );
 }
 

@@ -57,7 +57,7 @@ pub(super) fn figure(page: &DecisionPage<'_>) -> Figure {
         numbers.map(|amount| width_of(&page.precision.amount(amount), 11.0)).fold(0.0, f64::max)
             + GAP;
     let height = height(page, rows.len());
-    let across = Axis::new(Scale::linear(0.0, most).padded(0.02), "spend per round");
+    let across = Axis::new(Scale::linear(0.0, most).padded(0.02), page.labels.money_axis("spend"));
     let names = rows.iter().map(|&task| page.tasks[task].name.to_owned()).collect();
     let frame =
         Frame::new(Area { left: 0.0, top, width: HALF - room, height }, across, Axis::rows(names));

@@ -112,7 +112,10 @@ fn panel(
     // Keep the mark of a zero spend clear of the axis.
     let frame = Frame::new(
         inner,
-        Axis::new(Scale { low: -0.02 * end, ..Scale::linear(0.0, end) }, "spend"),
+        Axis::new(
+            Scale { low: -0.02 * end, ..Scale::linear(0.0, end) },
+            page.labels.money_axis("spend"),
+        ),
         Axis::new(up, "").percent(),
     );
     let spend = task.outcome.spend;

@@ -2,6 +2,7 @@
 
 use outlay::{Allocation, Problem};
 
+use crate::labels::Labels;
 use crate::page::{Figure, LineChart};
 use crate::svg::{Axis, Colour, Entry, Scale, Stroke, Swatch, dot, extent, ring, segment};
 
@@ -34,6 +35,8 @@ pub struct Frontier {
     pub chosen: Option<(f64, f64)>,
     /// Total and value of the previous spends.
     pub before: Option<(f64, f64)>,
+    /// The units.
+    pub labels: Labels,
 }
 
 /// Twenty budgets for the frontier of a report, with `budget` as the tenth. They lie between the
@@ -77,7 +80,7 @@ impl Frontier {
         )?;
         // Start at zero unless it is far away.
         let low = if low < 0.5 * high { 0.0 } else { low };
-        Some(Axis::new(Scale::linear(low, high).padded(0.02), "budget per round"))
+        Some(Axis::new(Scale::linear(low, high).padded(0.02), self.labels.money_axis("budget")))
     }
 
     fn has_band(&self) -> bool {
@@ -104,7 +107,8 @@ impl Frontier {
         ];
         let entries: Vec<Entry> = entries.into_iter().flatten().collect();
         let up = Scale::linear(low.min(0.0), high.max(0.0)).padded(0.06);
-        let mut lines = LineChart::new(&entries, across, Axis::new(up, "value per round"));
+        let mut lines =
+            LineChart::new(&entries, across, Axis::new(up, self.labels.reward_axis("value")));
         let points: Vec<(f64, f64)> =
             self.shown().map(|point| (point.budget, point.value)).collect();
         if self.has_band() {
@@ -167,7 +171,8 @@ impl Frontier {
         let entries =
             [Entry { name: "price".to_owned(), swatch: Swatch::Line(line), series: None }];
         let up = Scale::linear(0.0, top).padded(0.06);
-        let mut lines = LineChart::new(&entries, across, Axis::new(up, "value per unit of budget"));
+        let title = format!("value per {}", self.labels.unit_of("budget"));
+        let mut lines = LineChart::new(&entries, across, Axis::new(up, title));
         self.mark_budget(&mut lines);
         let points: Vec<(f64, f64)> =
             self.shown().map(|point| (point.budget, point.price)).collect();

@@ -61,16 +61,19 @@ impl FrontierPage<'_> {
         let points = &self.frontier.points;
         let (Some(first), Some(last)) = (points.first(), points.last()) else { return Vec::new() };
         let gap = points.iter().map(Allocation::gap).fold(0.0, f64::max);
+        let labels = &self.frontier.labels;
+        let period = labels.per_period();
         vec![format!(
-            "{} budgets from {} to {} per round · value {} to {} per round · price {} to {} per unit \
+            "{} budgets from {} to {} {period} · value {} to {} {period} · price {} to {} per {} \
              · largest gap {}",
             points.len(),
             number::plain(first.budget),
-            number::plain(last.budget),
+            labels.money(&number::plain(last.budget)),
             digits(first.value),
-            digits(last.value),
+            labels.reward(&digits(last.value)),
             digits(first.price),
             digits(last.price),
+            labels.unit(),
             number::gap(gap)
         )]
     }

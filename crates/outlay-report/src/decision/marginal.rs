@@ -1,7 +1,5 @@
 //! Marginal returns of the tasks, next to the shadow price of the budget.
 
-use outlay::Bounds;
-
 use crate::page::{Figure, HALF};
 use crate::svg::{
     Area, Axis, Colour, Element, Entry, Frame, Picture, Scale, Stroke, Swatch, dot, extent, legend,
@@ -9,8 +7,7 @@ use crate::svg::{
 };
 
 use super::bars::{AFTER, height, rows};
-use super::curves::end_of;
-use super::trace::{jumps, kinks, trace};
+use super::trace::{jumps, kinks};
 use super::{DecisionPage, TaskView, digits};
 use crate::selection::left_out;
 
@@ -49,37 +46,8 @@ struct Rates {
 }
 
 impl Rates {
-    /// Over all feasible spends up to `end`.
-    fn of(task: &TaskView<'_>, end: f64) -> Self {
-        let Bounds { min, max, at_least } = task.bounds;
-        let spend = task.outcome.spend;
-        let success = task.curve.success(spend);
-        let is_allowed = |other: f64| {
-            other.is_finite() && other >= min && other <= max && (other == 0.0 || other >= at_least)
-        };
-        // Ignore spends that differ only by rounding.
-        let is_apart = |other: f64| (other - spend).abs() > 1e-9 * end;
-        let others = trace(task.curve, end, &[])
-            .into_iter()
-            .map(|(other, _)| other)
-            .chain([min, max, at_least]);
-        let others: Vec<f64> =
-            others.filter(|&other| is_allowed(other) && is_apart(other)).collect();
-        let rate = |other: f64| {
-            task.value * task.volume * (task.curve.success(other) - success) / (other - spend)
-        };
-        Self {
-            more: others
-                .iter()
-                .filter(|&&other| other > spend)
-                .map(|&other| rate(other))
-                .reduce(f64::max),
-            less: others
-                .iter()
-                .filter(|&&other| other < spend)
-                .map(|&other| rate(other))
-                .reduce(f64::min),
-        }
+    fn of(task: &TaskView<'_>) -> Self {
+        Self { more: task.outcome.return_up, less: task.outcome.return_down }
     }
 }
 
@@ -91,11 +59,11 @@ struct Row<'page> {
 }
 
 impl<'page> Row<'page> {
-    fn new(page: &'page DecisionPage<'page>, task: &'page TaskView<'page>) -> Self {
+    fn new(task: &'page TaskView<'page>) -> Self {
         let held_by = held_by(task);
         // At a bound, the bound is the reason.
         let is_free = held_by.is_some() && task.outcome.bound.is_none();
-        Self { task, held_by, rates: is_free.then(|| Rates::of(task, end_of(page, task))) }
+        Self { task, held_by, rates: is_free.then(|| Rates::of(task)) }
     }
 
     fn numbers(&self) -> impl Iterator<Item = f64> {
@@ -109,8 +77,7 @@ pub(super) fn figure(page: &DecisionPage<'_>) -> Figure {
     if positions.is_empty() {
         return Figure::missing(HEADING, "There are no tasks.");
     }
-    let rows: Vec<Row<'_>> =
-        positions.iter().map(|&task| Row::new(page, &page.tasks[task])).collect();
+    let rows: Vec<Row<'_>> = positions.iter().map(|&task| Row::new(&page.tasks[task])).collect();
     let entry = |name: String, swatch| Entry { name, swatch, series: None };
     let entries = [
         rows.iter()
@@ -133,7 +100,10 @@ pub(super) fn figure(page: &DecisionPage<'_>) -> Figure {
         .map(|reason| width_of(reason, 11.0) + 4.0)
         .fold(0.0, f64::max);
     let names = rows.iter().map(|row| row.task.name.to_owned()).collect();
-    let across = Axis::new(scale(page, &rows), "expected reward of one more unit of spend");
+    let across = Axis::new(
+        scale(page, &rows),
+        format!("expected reward of one more {}", page.labels.unit_of("spend")),
+    );
     let frame =
         Frame::new(Area { left: 0.0, top, width: HALF - room, height }, across, Axis::rows(names));
     let plot = frame.plot();
@@ -282,7 +252,7 @@ mod tests {
             Curve::steps(vec![10.0, 20.0, 40.0], vec![0.2, 0.6, 1.0]).unwrap(),
         );
         let problem = problem(task);
-        let rates = |spend| Rates::of(&view(&problem, spend), 100.0);
+        let rates = |spend| Rates::of(&view(&problem, spend));
         // From 20: up 0.4 for 20 more; down 0.4 for 10 less, or all 0.6 for 20 less.
         assert_eq!(
             rates(20.0),
@@ -301,20 +271,20 @@ mod tests {
             ..TaskSpec::new("capped", curve())
         });
         // No further steps below 30, and spends below 10 are not allowed.
-        let rates = Rates::of(&view(&capped, 20.0), 100.0);
+        let rates = Rates::of(&view(&capped, 20.0));
         assert!(
             rates.more == Some(0.0) && (rates.less.unwrap() - 0.5 * 0.4 / 10.0).abs() < 1e-15,
             "{rates:?}"
         );
         let large = problem(TaskSpec { at_least: Some(30.0), ..TaskSpec::new("large", curve()) });
-        assert_eq!(Rates::of(&view(&large, 0.0), 100.0).more, Some(0.5 / 40.0));
+        assert_eq!(Rates::of(&view(&large, 0.0)).more, Some(0.5 / 40.0));
     }
 
     #[test]
     fn inside_a_concave_curve_both_rates_are_the_slope() {
         let problem = problem(TaskSpec::new("power", Curve::power(0.5, 100.0).unwrap()));
         let task = view(&problem, 30.0);
-        let Rates { more: Some(more), less: Some(less) } = Rates::of(&task, 100.0) else {
+        let Rates { more: Some(more), less: Some(less) } = Rates::of(&task) else {
             panic!("no rates")
         };
         let slope = task.outcome.marginal_return;

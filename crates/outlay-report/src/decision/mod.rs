@@ -6,6 +6,7 @@ mod curves;
 mod frontier;
 mod frontier_page;
 mod marginal;
+mod sentence;
 mod shares;
 mod table;
 #[cfg(test)]
@@ -18,6 +19,7 @@ pub use frontier_page::FrontierPage;
 use outlay::plan::TaskOutcome;
 use outlay::{Bounds, Curve, Problem};
 
+use crate::labels::Labels;
 use crate::number::{self, Precision};
 use crate::page::{Figure, document};
 use crate::svg::Element;
@@ -41,6 +43,8 @@ pub struct DecisionPage<'problem> {
     pub budget: f64,
     /// Precision of amounts.
     pub precision: Precision,
+    /// The units.
+    pub labels: Labels,
     /// The tasks, in the order of the problem.
     pub tasks: Vec<TaskView<'problem>>,
     /// Values of other budgets.
@@ -125,7 +129,10 @@ impl DecisionPage<'_> {
         let figures = self.figures();
         let figures =
             Element::new("div").class("figures").children(figures.iter().map(Figure::element));
+        let sentence =
+            sentence::sentence(self).map(|text| Element::new("p").class("decision").text(&text));
         let section = Element::new("section")
+            .children(sentence)
             .children(headline(&self.headline))
             .child(table::element(self))
             .child(figures);

@@ -2,6 +2,7 @@
 
 use outlay::{Allocation, Problem};
 
+use crate::labels::Labels;
 use crate::page::{Figure, WHOLE};
 use crate::svg::{
     Area, Axis, Colour, Element, Entry, Frame, Picture, Scale, Stroke, Swatch, legend, rectangle,
@@ -57,7 +58,7 @@ pub(super) fn figure(problem: &Problem, points: &[Allocation]) -> Figure {
     };
     let across = Axis::new(
         if step > 0.0 { across } else { Scale::linear(last.budget, last.budget) },
-        "budget per round",
+        Labels::of(problem).money_axis("budget"),
     );
     let up = Axis::new(Scale::linear(0.0, 1.0), "share of the budget").percent();
     let frame = Frame::new(Area { left: 0.0, top, width: WHOLE, height: HEIGHT }, across, up);

@@ -1,4 +1,4 @@
-//! The table above the figures: one row per task and at most nineteen columns. Empty columns are
+//! The table above the figures: one row per task and at most fifteen columns, a learner's aside. Empty columns are
 //! omitted.
 
 use crate::number::percent;
@@ -22,7 +22,7 @@ pub(super) struct Column {
 }
 
 /// All columns in their order; docs/how-to/reports.md describes each.
-pub(super) const COLUMNS: [Column; 19] = [
+pub(super) const COLUMNS: [Column; 21] = [
     Column {
         is_word: true,
         total: |_| Some("total".to_owned()),
@@ -108,6 +108,22 @@ pub(super) const COLUMNS: [Column; 19] = [
             Some(digits(task.outcome.expected_reward))
         })
     },
+    column(
+        "return on spend",
+        "Expected reward per unit of spend; only with a currency.",
+        |page, task| {
+            let shown = page.labels.has_currency() && task.learned.is_none();
+            shown.then(|| task.outcome.return_on_spend.map(digits).unwrap_or_default())
+        },
+    ),
+    column(
+        "cost per completion",
+        "Spend per expected completion; only with a currency.",
+        |page, task| {
+            let shown = page.labels.has_currency() && task.learned.is_none();
+            shown.then(|| task.outcome.cost_per_completion.map(digits).unwrap_or_default())
+        },
+    ),
     column(
         "marginal return",
         "Expected reward of the next small unit; 0 on the flat part of a step.",

@@ -124,6 +124,16 @@ impl Allocation {
         }
     }
 
+    /// An allocation without spends, of unknown status.
+    pub(crate) fn unsolved(budget: f64, value: f64, upper_bound: f64, price: f64) -> Self {
+        Self { budget, value, upper_bound, price, ..Self::empty(0) }
+    }
+
+    /// Sets the status that value and bound imply.
+    pub(crate) fn set_status(&mut self, tolerance: f64) {
+        self.status = self.status_within(tolerance);
+    }
+
     /// Sets the price: zero if the whole budget is worth nothing at it.
     pub(super) fn set_price(&mut self, price: f64) {
         let is_zero = price * self.budget <= ZERO_PRICE * self.upper_bound;

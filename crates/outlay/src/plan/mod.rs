@@ -1,9 +1,12 @@
-//! Plans: evaluation of a given allocation, the value at other budgets, and rounding to units.
+//! Plans: evaluation of a given allocation, the value at other budgets, targets, and rounding to
+//! units.
 
 mod evaluate;
 mod frontier;
 mod knapsack;
+mod returns;
 mod rounding;
+mod target;
 mod task_outcome;
 mod task_queue;
 mod violation;
@@ -11,6 +14,7 @@ mod violation;
 pub use evaluate::{Comparison, Evaluation, PlanError, evaluate};
 pub use frontier::{evenly_spaced, frontier};
 pub use rounding::{MovedBound, Rounded, RoundingError, round};
+pub use target::{BoundLine, TARGET_WIDTH, Target, TargetError, TargetPlan, for_target};
 pub use task_outcome::{BindingBound, TaskOutcome, outcomes};
 pub use violation::{Violation, violations};
 

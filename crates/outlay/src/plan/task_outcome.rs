@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::returns::Returns;
 use crate::names::names;
 use crate::problem::{Bounds, Problem};
 
@@ -73,6 +74,17 @@ pub struct TaskOutcome {
     pub expected_reward: f64,
     /// The expected reward per unit of additional spend; infinite where a curve starts vertically.
     pub marginal_return: f64,
+    /// The largest gain per unit of more spend, over all larger spends that the bounds allow. It
+    /// equals the marginal return where the curve is smooth and concave. `None` if no larger spend
+    /// is allowed, and for custom functions.
+    pub return_up: Option<f64>,
+    /// The smallest loss per unit of less spend, over all smaller spends that the bounds allow.
+    /// `None` if no smaller spend is allowed, and for custom functions.
+    pub return_down: Option<f64>,
+    /// The expected reward per unit of spend; `None` without spend.
+    pub return_on_spend: Option<f64>,
+    /// The spend per expected completion; `None` if none is expected.
+    pub cost_per_completion: Option<f64>,
     /// The binding bound, if any.
     pub bound: Option<BindingBound>,
 }
@@ -92,14 +104,20 @@ pub fn outcomes(
         .map(|((task, &value), &spend)| {
             let success = task.curve().success(spend);
             let value = value * task.volume();
+            let (completions, expected_reward) = (task.volume() * success, value * success);
+            let returns = Returns::of(task.curve(), task.bounds(), spend, value);
             TaskOutcome {
                 spend,
                 share: if budget > 0.0 { spend / budget } else { 0.0 },
                 success,
-                completions: task.volume() * success,
-                expected_reward: value * success,
+                completions,
+                expected_reward,
                 // A worthless task gains nothing even from an infinite slope.
                 marginal_return: if value > 0.0 { value * task.curve().slope(spend) } else { 0.0 },
+                return_up: returns.up,
+                return_down: returns.down,
+                return_on_spend: ratio(expected_reward, spend),
+                cost_per_completion: ratio(spend, completions),
                 bound: if task.is_retired() {
                     Some(BindingBound::Retired)
                 } else {
@@ -108,4 +126,9 @@ pub fn outcomes(
             }
         })
         .collect()
+}
+
+/// `None` if the denominator is zero.
+fn ratio(numerator: f64, denominator: f64) -> Option<f64> {
+    (denominator > 0.0).then(|| numerator / denominator)
 }

@@ -218,7 +218,9 @@ fn problem_changes(old: &Problem, new: &Problem) -> Vec<FieldChange> {
         ("leftover", json!(old.leftover), json!(new.leftover)),
         ("environment", environment(old), environment(new)),
     ];
+    let units = old.units.words().into_iter().zip(new.units.words());
+    let units = units.map(|((key, old), (_, new))| (key, json!(old), json!(new)));
     let is_changed = |(_, old, new): &(&str, Value, Value)| old != new;
     let change = |(field, old, new)| FieldChange { task: None, field, old, new };
-    fields.into_iter().filter(is_changed).map(change).collect()
+    fields.into_iter().chain(units).filter(is_changed).map(change).collect()
 }

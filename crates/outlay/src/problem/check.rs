@@ -124,6 +124,7 @@ pub(super) fn check_into(
     if !errors.has("reward_max") {
         require_positive(errors, "reward_max", spec.reward_max);
     }
+    spec.units.check(errors);
     let tasks = &checked.tasks;
     if tasks.is_empty() && !["task", "tasks", "tasks.file"].iter().any(|path| errors.has(path)) {
         errors.add("task", ProblemErrorKind::NoTasks);
@@ -155,6 +156,7 @@ pub(super) fn check_into(
         reward_over_max: spec.reward_over_max,
         leftover: spec.leftover,
         clipped_samples: ClippedSamples(checked.clipped),
+        units: spec.units,
         environment: spec.environment,
         tasks: checked.tasks.into(),
     })
@@ -233,7 +235,7 @@ fn are_valid_and_different(tasks: &[Task]) -> bool {
 }
 
 /// Checks one task and returns its bounds; no bounds if they are wrong.
-fn check_task(
+pub(super) fn check_task(
     task: &TaskSpec,
     path: FieldPath<'_>,
     reward_max: f64,

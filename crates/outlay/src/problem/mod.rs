@@ -13,6 +13,9 @@
 //! reward_max = 1.0        # largest reward of one completion; default 1
 //! leftover = "keep"       # or "spend": the use of budget that cannot increase the value
 //! reward_over_max = "refuse" # or "clip": reported rewards above reward_max count as reward_max
+//! currency = "EUR"        # words for tables and reports: the unit of budget and spends,
+//! period = "day"          # the length of a round,
+//! reward_unit = "EUR"     # and the unit of rewards; default: the currency
 //! [environment]           # for simulation: the parts that change from round to round
 //! # The law of the budget may also be "uniform" (low, high), or a list.
 //! budget = { law = "sine", mean = 1000.0, amplitude = 200.0, period = 7.0 }
@@ -57,6 +60,7 @@
 //! paths, also those in a CSV file, are relative to the problem file.
 
 mod amend;
+mod bounded;
 mod check;
 mod environment;
 mod errors;
@@ -67,6 +71,7 @@ mod profile;
 mod reward;
 mod round_curves;
 mod shared_tasks;
+mod units;
 
 pub use amend::{AmendError, Amendment, FieldChange};
 pub(crate) use environment::LONGEST_DELAY;
@@ -77,12 +82,15 @@ pub use errors::{
 };
 pub(crate) use feasibility::affordable;
 pub use feasibility::{FEASIBILITY_TOLERANCE, covers, is_feasible, max_total};
-pub use file::{BUDGET_LAWS, COMPLETION_LAWS, DELAY_LAWS, Document, Files, NoFiles, REWARD_LAWS};
+pub use file::{
+    BUDGET_LAWS, COMPLETION_LAWS, DELAY_LAWS, Document, Files, LimitsForm, NoFiles, REWARD_LAWS,
+};
 pub use profile::Profile;
 pub(crate) use profile::by_position;
 pub use reward::RewardLaw;
 pub use round_curves::{RoundCurvesError, SCALE_RANGE};
 pub(crate) use shared_tasks::SharedTasks;
+pub use units::Units;
 
 use serde::Serialize;
 
@@ -121,6 +129,8 @@ pub struct ProblemSpec {
     pub reward_over_max: RewardOverMax,
     /// The use of budget that cannot increase the value.
     pub leftover: Leftover,
+    /// The units that tables and reports write.
+    pub units: Units,
     /// The parts that change from round to round, for simulation.
     pub environment: EnvironmentSpec,
     /// The tasks.
@@ -135,6 +145,7 @@ impl Default for ProblemSpec {
             reward_max: 1.0,
             reward_over_max: RewardOverMax::Refuse,
             leftover: Leftover::Keep,
+            units: Units::default(),
             environment: EnvironmentSpec::default(),
             tasks: Vec::new(),
         }
@@ -289,6 +300,8 @@ pub struct Problem {
     leftover: Leftover,
     #[serde(skip)]
     clipped_samples: ClippedSamples,
+    #[serde(flatten)]
+    units: Units,
     #[serde(skip_serializing_if = "EnvironmentSpec::is_constant")]
     environment: EnvironmentSpec,
     #[serde(rename = "task")]
@@ -436,6 +449,12 @@ impl Problem {
         self.leftover
     }
 
+    /// The units that tables and reports write.
+    #[must_use]
+    pub fn units(&self) -> &Units {
+        &self.units
+    }
+
     /// The parts that change from round to round, for simulation.
     #[must_use]
     pub fn environment(&self) -> &EnvironmentSpec {
@@ -453,40 +472,18 @@ impl Problem {
         &self.tasks
     }
 
-    /// The same problem with other bounds, one per task. The caller ensures that they are valid.
-    pub(crate) fn with_bounds(&self, bounds: &[Bounds]) -> Self {
-        let changed = |(task, bounds): (&Task, &Bounds)| task.with_bounds(*bounds);
-        Self { tasks: self.tasks.iter().zip(bounds).map(changed).collect(), ..self.clone() }
-    }
-
-    /// The same problem with spends bounded by `covers`: a task that has it gets nothing or an
-    /// amount that the log of its curve covers. Narrower bounds remain.
-    ///
-    /// # Errors
-    /// If the bounds of a task allow no spend that its log covers.
-    pub fn within_data(&self) -> Result<Self, ProblemErrors> {
-        let mut errors = errors::ErrorList::default();
-        let mut bounds: Vec<Bounds> = Vec::with_capacity(self.tasks.len());
-        for (position, task) in self.tasks.iter().enumerate() {
-            let bounded = task.bounds_within_data();
-            if bounded.is_none()
-                && let Some([low, high]) = task.covers()
-            {
-                let path = errors::FieldPath::task(position);
-                let kind = ProblemErrorKind::OutsideCovers { low, high };
-                errors.add(errors::FieldPath::Key(&path, "covers"), kind);
-            }
-            bounds.push(bounded.unwrap_or(task.bounds()));
-        }
-        errors.into_result(())?;
-        Ok(self.with_bounds(&bounds))
-    }
-
     /// The same problem with other curves, one per task.
     pub(crate) fn with_curves(&self, curves: Vec<Curve>) -> Self {
         let tasks =
             self.tasks.iter().zip(curves).map(|(task, curve)| Task { curve, ..task.clone() });
         Self { tasks: tasks.collect(), ..self.clone() }
+    }
+
+    /// The same problem with rewards in another unit. The word is not checked.
+    #[must_use]
+    pub fn with_reward_unit(&self, unit: &str) -> Self {
+        let units = Units { reward_unit: Some(unit.into()), ..self.units.clone() };
+        Self { units, ..self.clone() }
     }
 
     /// The same problem without the totals of its logs, so that learners start from nothing.
@@ -623,21 +620,6 @@ impl Task {
     #[must_use]
     pub fn seen(&self) -> Option<Seen> {
         self.extras.as_ref().and_then(|extras| extras.seen)
-    }
-
-    /// Its bounds and `covers`; `None` if they contradict each other.
-    fn bounds_within_data(&self) -> Option<Bounds> {
-        let bounds = self.bounds();
-        let Some([low, high]) = self.covers() else { return Some(bounds) };
-        let max = bounds.max.min(high);
-        if bounds.min > 0.0 {
-            let min = bounds.min.max(low);
-            return (min <= max && bounds.max >= low).then_some(Bounds { min, max, at_least: 0.0 });
-        }
-        let at_least = bounds.at_least.max(low);
-        // Nothing can always be spent, if no amount of the log is allowed.
-        let max = if at_least <= max { max } else { 0.0 };
-        Some(Bounds { min: 0.0, max, at_least: if max > 0.0 { at_least } else { 0.0 } })
     }
 
     /// Whether its curve is extrapolated at a spend: the log that it was fitted to does not cover

@@ -53,6 +53,7 @@ pub fn fit_rows(
         reward_max: problem.reward_max(),
         reward_over_max: problem.reward_over_max(),
         leftover: problem.leftover(),
+        units: problem.units().clone(),
         environment: EnvironmentSpec {
             completions: completions.or(problem.environment().completions),
             ..problem.environment().clone()

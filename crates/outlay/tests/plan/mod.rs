@@ -1,8 +1,10 @@
-//! Plans: rounding, comparison with the best split, and the frontier.
+//! Plans: rounding, comparison with the best split, returns, targets, and the frontier.
 
 mod binding_bound;
 mod evaluate;
 mod frontier;
 mod properties;
+mod returns;
 mod rounding;
+mod targets;
 mod violation;

@@ -107,14 +107,28 @@ fn top_level_fields() {
         ("reward_max = nan", "reward_max: must be positive and finite, not NaN"),
         ("leftover = 'spent'", "leftover: unknown leftover `spent`: did you mean `spend`?"),
         ("leftover = 1", "leftover: must be text, not the number 1"),
+        ("currency = 'EUR'\nperiod = 'day'", ""),
+        ("currency = 1", "currency: must be text, not the number 1"),
+        (
+            "currency = ''",
+            "currency: must be a word of 1 to 20 characters, such as `EUR` or `day`, not ``",
+        ),
+        (
+            "period = 'a day that does not end'",
+            "period: must be a word of 1 to 20 characters, such as `EUR` or `day`, not `a day that does not end`",
+        ),
+        (
+            "reward_unit = \"a\\nb\"",
+            "reward_unit: must be a word of 1 to 20 characters, such as `EUR` or `day`, not `a b`",
+        ),
         ("bugdet = 3", "problem: unknown key `bugdet`: did you mean `budget`?"),
         (
             "colour = 3",
-            "problem: unknown key `colour`: expected one of `budget`, `horizon`, `reward_max`, `reward_over_max`, `leftover`, `environment`, `task`, `tasks`",
+            "problem: unknown key `colour`: expected one of `budget`, `horizon`, `reward_max`, `reward_over_max`, `leftover`, `environment`, `task`, `tasks`, `currency`, `period`, `reward_unit`",
         ),
         (
             "\"new\\nline\" = 3",
-            "problem: unknown key `new line`: expected one of `budget`, `horizon`, `reward_max`, `reward_over_max`, `leftover`, `environment`, `task`, `tasks`",
+            "problem: unknown key `new line`: expected one of `budget`, `horizon`, `reward_max`, `reward_over_max`, `leftover`, `environment`, `task`, `tasks`, `currency`, `period`, `reward_unit`",
         ),
     ] {
         assert_eq!(complaints(&format!("{fields}\n{GOOD_TASK}"), &NoFiles), expected, "{fields}");

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use outlay::curve::DeclaredShape;
-use outlay::problem::{BudgetLaw, CompletionLaw, DelayLaw, EnvironmentSpec, Files, NoFiles};
+use outlay::problem::{BudgetLaw, CompletionLaw, DelayLaw, EnvironmentSpec, Files, NoFiles, Units};
 use outlay::{Bounds, Curve, Leftover, Problem, ProblemSpec, RewardLaw, RewardOverMax, TaskSpec};
 
 /// Files in memory that count how often each is read.
@@ -36,6 +36,9 @@ horizon = 10000
 reward_max = 2.5
 reward_over_max = "clip"
 leftover = "spend"
+currency = "EUR"
+period = "day"
+reward_unit = "bookings"
 environment = { budget = { law = "sine", mean = 1000, amplitude = 250, period = 7 }, delay = { law = "geometric", mean = 100 }, available = 0.95, completions = { law = "negative-binomial", dispersion = 2.5 }, scale = { power = [0.5, 2] }, volume = { hill = [3, 4.5, 1] }, hide_scale = true }
 task = [
     { name = "power", curve = { family = "power", exponent = 0.5 }, value = 0.6 },
@@ -70,6 +73,11 @@ fn a_file_is_equivalent_to_the_same_specs() {
         reward_max: 2.5,
         reward_over_max: RewardOverMax::Clip,
         leftover: Leftover::Spend,
+        units: Units {
+            currency: Some("EUR".into()),
+            period: Some("day".into()),
+            reward_unit: Some("bookings".into()),
+        },
         environment: EnvironmentSpec {
             budget: Some(BudgetLaw::Sine { mean: 1000.0, amplitude: 250.0, period: 7.0 }),
             delay: Some(DelayLaw::Geometric { mean: 100.0 }),

@@ -4,4 +4,5 @@ mod amend;
 mod document;
 mod errors;
 mod files;
+mod limits;
 mod random_text;

@@ -241,6 +241,42 @@ pub enum ProblemErrorKind {
     /// A task without a name.
     #[error("must not be empty")]
     EmptyName,
+    /// The limits of a task given twice.
+    #[error("the limits of `{}` were already given at {first}", one_line(.name))]
+    RepeatedLimits {
+        /// The task.
+        name: String,
+        /// The place of the first ones.
+        first: String,
+    },
+    /// A percentage that cannot be read.
+    #[error(
+        "must be a number or a percentage, such as `80% of current` or `10% of budget`, not {found}"
+    )]
+    Percentage {
+        /// The value.
+        found: FoundValue,
+    },
+    /// A percentage of `current` for a task without it.
+    #[error("is a percentage of `current`, which is missing")]
+    PercentageWithoutCurrent,
+    /// A task without `current`, whose spend cannot be kept near it.
+    #[error("is missing: the spend of every task is kept near it")]
+    MissingCurrent,
+    /// The bounds of a task allow no spend near its present one.
+    #[error("no spend that the bounds allow is between {low} and {high}")]
+    OutsideCurrent {
+        /// The smallest spend near the present one.
+        low: f64,
+        /// The largest one.
+        high: f64,
+    },
+    /// A unit that is not a short word.
+    #[error("must be a word of 1 to 20 characters, such as `EUR` or `day`, not `{}`", one_line(.word))]
+    NotAUnit {
+        /// The text.
+        word: String,
+    },
     /// A name with line ends or other control characters.
     #[error("must be one line without control characters")]
     ControlCharacterInName,

@@ -11,6 +11,7 @@ mod curve;
 mod document;
 mod environment;
 mod json;
+mod limits;
 mod profile;
 mod reward;
 mod samples;
@@ -21,11 +22,12 @@ mod write;
 
 pub use document::Document;
 pub use environment::{BUDGET_LAWS, COMPLETION_LAWS, DELAY_LAWS};
+pub use limits::LimitsForm;
 pub use reward::REWARD_LAWS;
 
 use super::check::{TaskChecker, check_into};
 use super::errors::{ErrorList, FieldPath, ProblemError, ProblemErrorKind, ProblemErrors};
-use super::{Leftover, Problem, ProblemSpec, RewardOverMax, TaskSpec};
+use super::{Leftover, Problem, ProblemSpec, RewardOverMax, TaskSpec, Units};
 use crate::curve::Curve;
 use csv_table::{CsvFiles, not_a_table};
 use csv_tasks::read_csv_tasks;
@@ -52,7 +54,7 @@ impl Files for NoFiles {
     }
 }
 
-/// The keys of a problem.
+/// The keys of a problem, in addition to its [units](Units::KEYS).
 const PROBLEM_KEYS: [&str; 8] = [
     "budget",
     "horizon",
@@ -267,7 +269,7 @@ fn read_top(document: &Value) -> Result<(ProblemSpec, Fields<'_>, ErrorList), Pr
     let Some(fields) = Fields::of_value(FieldPath::Top, document, &mut errors) else {
         return Err(errors.into());
     };
-    fields.reject_unknown(&[&PROBLEM_KEYS], &mut errors);
+    fields.reject_unknown(&[&PROBLEM_KEYS, &Units::KEYS], &mut errors);
     spec.budget = fields.number("budget", &mut errors).unwrap_or(spec.budget);
     spec.horizon = fields.integer("horizon", &mut errors);
     spec.reward_max = fields.number("reward_max", &mut errors).unwrap_or(spec.reward_max);
@@ -279,6 +281,9 @@ fn read_top(document: &Value) -> Result<(ProblemSpec, Fields<'_>, ErrorList), Pr
         let leftover = fields.choice("leftover", "a problem", &LEFTOVERS, &mut errors);
         spec.leftover = leftover.map_or(spec.leftover, |(_, leftover)| *leftover);
     }
+    let [currency, period, reward_unit] =
+        Units::KEYS.map(|key| fields.text(key, &mut errors).map(Box::from));
+    spec.units = Units { currency, period, reward_unit };
     Ok((spec, fields, errors))
 }
 

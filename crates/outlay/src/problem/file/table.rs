@@ -51,6 +51,26 @@ impl<'a> RawValue<'a> {
         }
     }
 
+    /// A number, or a percentage of one of the bases.
+    fn amount(self, bases: Bases) -> Result<f64, ProblemErrorKind> {
+        let (text, decimal) = match self {
+            Self::Value(Value::String(text)) => (text.as_str(), None),
+            Self::Cell(cell, decimal) => (cell, decimal),
+            Self::Value(_) => ("", None),
+        };
+        let Some((percent, base)) = text.split_once('%') else {
+            return self.number().ok_or_else(|| self.not_of_type(ExpectedType::Number));
+        };
+        let wrong = || ProblemErrorKind::Percentage { found: self.found() };
+        let percent = parse_number(percent.trim(), decimal).map_err(|_| wrong())?;
+        let base = match base.split_whitespace().collect::<Vec<_>>()[..] {
+            ["of", "current"] => bases.current.ok_or(ProblemErrorKind::PercentageWithoutCurrent)?,
+            ["of", "budget"] => bases.budget,
+            _ => return Err(wrong()),
+        };
+        Ok(base * (percent / 100.0))
+    }
+
     fn integer(self) -> Option<u64> {
         match self {
             Self::Value(Value::Integer(number)) => u64::try_from(*number).ok(),
@@ -104,6 +124,13 @@ impl<'a> RawValue<'a> {
             _ => self.text().map(str::to_owned),
         }
     }
+}
+
+/// The amounts that percentages refer to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bases {
+    pub(crate) current: Option<f64>,
+    pub(crate) budget: f64,
 }
 
 /// The fields of one table. A null or an empty cell counts as unset.
@@ -196,6 +223,12 @@ impl<'a> Fields<'a> {
 
     pub(crate) fn number(&self, key: &str, errors: &mut ErrorList) -> Option<f64> {
         self.read(key, ExpectedType::Number, errors, RawValue::number)
+    }
+
+    /// A bound: a number, or a percentage such as `80% of current`.
+    pub(crate) fn amount(&self, key: &str, bases: Bases, errors: &mut ErrorList) -> Option<f64> {
+        let amount = self.get(key)?.amount(bases);
+        amount.map_err(|kind| errors.add(self.at(key), kind)).ok()
     }
 
     pub(crate) fn integer(&self, key: &str, errors: &mut ErrorList) -> Option<u64> {

@@ -2,7 +2,7 @@
 
 use super::curve::read_curve;
 use super::reward::read_reward;
-use super::table::{Fields, RawValue};
+use super::table::{Bases, Fields, RawValue};
 use super::value::Value;
 use super::{Reader, TaskSink};
 use crate::problem::errors::{ErrorList, FieldPath, ProblemErrorKind};
@@ -76,23 +76,49 @@ pub(crate) fn task_of(
     let seen = parts.seen.and_then(|seen| read_seen(seen, reader));
     let reward = parts.reward.and_then(|reward| read_reward(reward, reader));
     let errors = &mut reader.errors;
+    let current = task.number("current", errors);
+    let limits = read_limits(task, Bases { current, budget: reader.budget }, errors);
     Some(TaskSpec {
         name: task.text("name", errors).map_or_else(|| default_name(position), str::to_owned),
         curve,
         value: task.number("value", errors),
         volume: task.number("volume", errors),
         reward,
-        min: task.number("min", errors),
-        max: task.number("max", errors),
-        fixed: task.number("fixed", errors),
-        exclude: task.flag("exclude", errors).unwrap_or(false),
-        at_least: task.number("at_least", errors),
-        current: task.number("current", errors),
+        min: limits.min,
+        max: limits.max,
+        fixed: limits.fixed,
+        exclude: limits.exclude,
+        at_least: limits.at_least,
+        current,
         covers: read_range(task, errors),
         seen,
         retired: task.flag("retired", errors).unwrap_or(false),
         origin: String::new(),
     })
+}
+
+/// The keys of the bounds of a task.
+pub(crate) const LIMIT_KEYS: [&str; 5] = ["min", "max", "fixed", "exclude", "at_least"];
+
+/// The bounds of a task, unchecked.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LimitSpec {
+    pub(super) min: Option<f64>,
+    pub(super) max: Option<f64>,
+    pub(super) fixed: Option<f64>,
+    pub(super) exclude: bool,
+    pub(super) at_least: Option<f64>,
+}
+
+/// Reads the bounds of a task.
+pub(super) fn read_limits(fields: &Fields<'_>, bases: Bases, errors: &mut ErrorList) -> LimitSpec {
+    LimitSpec {
+        min: fields.amount("min", bases, errors),
+        max: fields.amount("max", bases, errors),
+        fixed: fields.amount("fixed", bases, errors),
+        exclude: fields.flag("exclude", errors).unwrap_or(false),
+        at_least: fields.amount("at_least", bases, errors),
+    }
 }
 
 fn read_range(task: &Fields<'_>, errors: &mut ErrorList) -> Option<[f64; 2]> {
