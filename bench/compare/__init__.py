@@ -1,1 +1,2 @@
-"""Side-by-side benchmarks: a file a section, all with the same functions (see __main__.py). `bench/run` starts it."""
+"""Comparisons with other programs, started by `bench/run`: one file per section, all with the same
+functions (see __main__.py)."""

@@ -1,4 +1,4 @@
-"""Every comparison on the same instances in one run. Writes RESULTS.md, results.json and growth.svg.
+"""Runs all comparisons on the same instances. Writes RESULTS.md, results.json and growth.svg.
 
 A section is a module with `TITLE`; `measure(quick)`, which gives its figures as plain data; `report(figures)`, its lines of Markdown;
 `faults(figures)`, what makes the comparison worthless. `goals.py` judges the figures of all.
@@ -57,9 +57,9 @@ def write(results, output):
 
 def report(results):
     minutes = sum(section["wall_seconds"] for section in results["sections"].values()) / 60
-    lines = ["# outlay next to other programs and to the machine's limits", ""]
+    lines = ["# outlay compared with other programs and the machine's limits", ""]
     lines += [
-        f"Written by `{results['command']}` in {minutes:.0f} minutes; what is measured and how fair it is: [bench/README.md](README.md).",
+        f"Written by `{results['command']}` in {minutes:.0f} minutes; [bench/README.md](README.md) describes the methods and their fairness.",
         "",
         machine.sentence(results["machine"]),
         "",

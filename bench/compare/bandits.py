@@ -1,4 +1,4 @@
-"""The classical bandit: thresholds at the whole budget, next to libraries that do nothing else."""
+"""The classical bandit (thresholds at the whole budget), compared with bandit libraries."""
 
 from .engine import BANDITS, program, lines, progress
 from .loops import libraries
@@ -6,9 +6,9 @@ from .tables import seconds, table, times
 
 TITLE = "The classical bandit"
 INSTANCE = "k-armed"
-# Short enough that some runs meet nobody else on the processor.
+# So short that some runs are undisturbed.
 ROUNDS = 20_000
-# Regrets of the same game must agree to this share.
+# Regrets of the same algorithm must agree to this share.
 AGREE = 1e-6
 
 
@@ -42,8 +42,8 @@ def is_library(name):
 def report(rows):
     text = [
         f"Ten Bernoulli arms (`{INSTANCE}`), {ROUNDS:,} rounds. The libraries choose an arm and learn its reward, and so does outlay in the same",
-        "loop, with a split and its certificate in every round. Whole simulated rounds add budgets, regret and trace. `cucb` computes what UCB1",
-        "does, a width that grows with log t; the width of `algorithm-1` is fixed by the horizon and changes only with a pull. Regrets differ by the",
+        "loop, with a split and its certificate in every round. Whole simulated rounds add budgets, regret and trace. `cucb` is the same as UCB1,",
+        "whose width grows with log t; the width of `algorithm-1` is fixed by the horizon and changes only with a pull. Regrets differ by the",
         "order of the first pulls. rl-bandit, rill-ml and trashpanda are Rust, river and mabwiser Python (with its call overhead, as their users have it).",
         "",
     ]

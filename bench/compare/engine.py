@@ -1,4 +1,4 @@
-"""outlay's side: the programs that measure it, and how they are called."""
+"""Calls of the programs that measure outlay."""
 
 import json
 import os
@@ -13,7 +13,7 @@ BANDITS = TARGET / "bandits/release/outlay-bench-bandits"
 
 
 def lines(path, *words):
-    """What a program prints, a line of JSON each."""
+    """The output of a program, with one line of JSON per result."""
     answer = subprocess.run([path, *map(str, words)], check=True, capture_output=True, text=True)
     return [json.loads(line) for line in answer.stdout.splitlines()]
 

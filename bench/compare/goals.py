@@ -1,4 +1,4 @@
-"""The goals, each judged by the figures of the run."""
+"""The goals, checked with the results of the run."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Goal:
-    """`judge` is given the figures of `sections`. `limit` says, where the goal is not met, what the limit is and why."""
+    """`judge` gets the results of `sections`. `limit` explains the limit if the goal is not met."""
 
     what: str
     asked: str
@@ -25,7 +25,7 @@ class Goal:
 
 
 def next_to(curves, tasks, ours, limit, most, gap=None):
-    """At most so many times a limit; `gap` is what the certificate must show."""
+    """At most this many times a limit; `gap` is the largest certified gap allowed."""
 
     def judge(cases):
         case = next(case for case in cases if (case["curves"], case["tasks"]) == (curves, tasks) and ours in case["seconds"])
@@ -36,7 +36,8 @@ def next_to(curves, tasks, ours, limit, most, gap=None):
 
 
 def faster_than(kind, tasks, solver, least, is_better=False):
-    """At least so many times as fast on every instance, and where asked for with a better objective on each."""
+    """At least this many times as fast on every instance and, if requested, with a better
+    objective."""
 
     def judge(rows):
         found = oracle.answers(rows, kind, tasks, solver)
@@ -48,7 +49,7 @@ def faster_than(kind, tasks, solver, least, is_better=False):
 
 
 def absolute(curves, tasks, limit, most_seconds, gap):
-    """A time on this machine; the ratio to a pass says what it would be on another."""
+    """A time on this machine; the ratio to a pass over the data carries over to others."""
 
     def judge(cases):
         case = next(case for case in cases if (case["curves"], case["tasks"]) == (curves, tasks) and "cold" in case["seconds"])
@@ -154,8 +155,8 @@ def report(sections, is_quick):
     lines = [
         "## Goals",
         "",
-        "Ratios of this run, the smallest and the largest over the instances or, in brackets, over the turns. The worst counts where there are",
-        "several instances, the fastest of each side where there are turns." + (" **A short run: only a whole one decides.**" if is_quick else ""),
+        "Ratios of this run: the smallest and the largest over the instances or, in brackets, over the turns. The worst counts if there are",
+        "several instances, the fastest of each side if there are turns." + (" **A short run, which does not decide the goals.**" if is_quick else ""),
         "",
     ]
     rows = []

@@ -1,4 +1,4 @@
-"""How time and memory grow: with tasks, jumps, rounds and replications. One process a point."""
+"""Growth of time and memory with tasks, jumps, rounds and replications. One process per point."""
 
 import subprocess
 import tempfile
@@ -14,9 +14,9 @@ JUMPS = [1, 10, 100, 1000, 10_000]
 INSTANCE, LEARNER = "power:tasks=10", "algorithm-1"
 HORIZONS = [1000, 10_000, 100_000, 1_000_000]
 REPLICATIONS, REPLICATED_HORIZON = [1, 10, 100, 1000], 10_000
-# Many long replications: how many (full, quick), of how many rounds, in how much memory.
+# Long replications: their number (full, quick), their rounds, and the limit of memory.
 LONG_REPLICATIONS, LONG_HORIZON, LONG_BYTES = (100, 4), 1_000_000, 200e6
-# A curve ends where the next point, ten times as large, would take longer than this by its last growth.
+# A curve ends if the next point, ten times as large, is predicted to take longer than this.
 PATIENCE_SECONDS = 20.0
 
 
@@ -52,7 +52,7 @@ def played(horizon, replications, threads):
 
 
 def long(replications):
-    """Many long replications through the library and through the command, which also writes them down."""
+    """Many long replications by the library, and by the command, which also saves them."""
     rows = [program("growth", "rounds", INSTANCE, LEARNER, LONG_HORIZON, replications, 2)[0] | {"through": "the library"}]
     with tempfile.TemporaryDirectory() as folder:
         words = [COMMAND, "simulate", INSTANCE, "--learner", LEARNER, "--horizon", LONG_HORIZON, "--replications", replications]
@@ -66,7 +66,8 @@ def long(replications):
 
 
 def peak_bytes(words):
-    """By GNU time: its own memory is small, while a child of this process would count what Python had before it started."""
+    """Measured by GNU time, whose own memory is small; a child of this process would include
+    Python's."""
     timed = ["/usr/bin/time", "--format", "%M", *words]
     answer = subprocess.run(timed, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     return int(answer.stderr.split()[-1]) * 1024
@@ -74,14 +75,14 @@ def peak_bytes(words):
 
 def report(figures):
     lines = ["![Time and memory against tasks, jumps, rounds and replications](growth.svg)", ""]
-    lines += ["Time of one split, cold / warm, and what the oracle adds to memory (the problem itself not counted; the first pages are lumpy):", ""]
+    lines += ["Time of one split, cold / warm, and the memory of the oracle (without the problem itself; small sizes are coarse):", ""]
     sizes = [point["tasks"] for point in max(figures["tasks"].values(), key=len)]
     rows = []
     for family, points in figures["tasks"].items():
         by_size = {point["tasks"]: point for point in points}
         rows.append([FAMILIES[family], *(split(by_size.get(tasks)) for tasks in sizes)])
     lines += table(["curves", *(f"K = {tasks:,}" for tasks in sizes)], rows)
-    lines += ["", "A hundred tasks of so many jumps each:", ""]
+    lines += ["", "A hundred tasks with this many jumps each:", ""]
     lines += table([f"{point['jumps']:,} jump{'s' * (point['jumps'] > 1)}" for point in figures["jumps"]], [[split(point) for point in figures["jumps"]]])
     lines += ["", f"Simulated rounds, `{LEARNER}` on `{INSTANCE}`, wall time of the whole experiment and the largest resident size of its process:", ""]
     rows = [

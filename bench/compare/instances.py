@@ -1,4 +1,5 @@
-"""The instances, as problem files. Money is counted in fair shares (budget = K), which suits the peers' tolerances."""
+"""The instances, as problem files. Amounts are in fair shares (budget = K), which suits the
+tolerances of the other solvers."""
 
 import numpy as np
 
@@ -22,14 +23,14 @@ def concave(tasks, seed):
 
 
 def hill(tasks, seed):
-    """S-shaped curves; at the optimum about a fifth of the tasks is funded."""
+    """S-shaped curves; the optimum funds about a fifth of the tasks."""
     random = np.random.default_rng(seed)
     curves = [{"family": "hill", "half_at": random.uniform(0.5, 8.0), "steepness": random.uniform(1.5, 5.0)} for _ in range(tasks)]
     return problem(curves, random)
 
 
 def steps(tasks, seed):
-    """One to four jumps a task."""
+    """One to four jumps per task."""
     random = np.random.default_rng(seed)
     curves = []
     for _ in range(tasks):
@@ -40,7 +41,7 @@ def steps(tasks, seed):
 
 
 def correlated(tasks, seed):
-    """One jump a task, the dearer the higher, all of the same value: the hard kind of knapsack."""
+    """One jump per task, higher if it costs more, and equal values: a hard knapsack."""
     random = np.random.default_rng(seed)
     curves = []
     for place in random.uniform(0.0, 1.0, tasks):
@@ -70,7 +71,7 @@ def successes(curve, spend):
 
 
 def worth(instance, spend):
-    """What a split is worth."""
+    """The value of a split."""
     return float(sum(task["value"] * float(successes(task["curve"], x)) for task, x in zip(instance["task"], spend)))
 
 

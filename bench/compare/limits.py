@@ -1,10 +1,10 @@
-"""The engine next to what the machine itself needs for a pass over the data, call by call in one process."""
+"""The engine compared with a pass over the data, call by call in one process."""
 
 from .engine import program, progress
 from .solvers import brentq
 from .tables import seconds, span, table, times
 
-TITLE = "Next to the machine's limits"
+TITLE = "Compared with the machine's limits"
 NAMES = {
     "triad": "memory triad, 24 B a task",
     "exponentials": "pass of vector exponentials",
@@ -25,14 +25,14 @@ def measure(quick):
 
 
 def add_brentq(case):
-    """The same kind of curves, drawn in numpy, as many stretches as the engine has."""
+    """The same kind of curves, drawn in numpy, with as many stretches as the engine's."""
     if case["family"] == "dense":
         times = brentq.measure(case["curves"], case["tasks"], len(case["seconds"]["cold"]))
         case["seconds"] |= {"brentq": times} if times else {}
 
 
 def ratio(case, ours, limit):
-    """Of the fastest, and the least and most over the stretches of the run."""
+    """The ratio of the fastest, and the smallest and largest over the stretches of the run."""
     mine, theirs = case["seconds"][ours], case["seconds"][limit]
     stretches = [a / b for a, b in zip(mine, theirs)]
     return min(mine) / min(theirs), min(stretches), max(stretches)
@@ -47,7 +47,7 @@ def report(cases):
     lines = [
         "Calls of the engine and passes over as many numbers, in turn in one process. Cold: no price from an earlier call. Warm: every value",
         "has moved by up to 0.5 %. A ratio compares the fastest runs; in brackets the smallest and largest over the stretches of the run.",
-        "The brentq rows are no limit but another way to the price, in another process: below 1x the engine is faster.",
+        "The brentq rows are not limits but another method for the price, in another process: below 1x the engine is faster.",
         "",
     ]
     head = ["curves", "K", "gap", "cold", "warm", "limit", "its time", "cold / limit", "warm / limit"]

@@ -1,4 +1,4 @@
-"""On what, and with what, it was measured."""
+"""The machine and the versions used in the measurements."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ PACKAGES = ("numpy", "scipy", "clarabel", "cvxpy", "ortools", "river", "mabwiser
 
 
 def describe():
-    """The processor, not the host."""
+    """The name of the processor."""
     model, flags = platform.machine(), set()
     try:
         for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():

@@ -10,7 +10,7 @@ from .engine import program, progress
 from .solvers import by_hand, conic, local, mixed_integer
 from .tables import seconds, span, table, times
 
-TITLE = "One split, next to other solvers"
+TITLE = "One split, compared with other solvers"
 SOLVERS = {
     "clarabel": ("Clarabel, power and exponential cones", conic.cones),
     "cvxpy": ("cvxpy with Clarabel", conic.modelled),
@@ -32,7 +32,7 @@ class Case:
     tasks: int
     seeds: int
     solvers: tuple
-    # The relative gap at which a search of ours may stop.
+    # The relative gap at which outlay's search may stop.
     tolerance: float = 1e-9
 
 
@@ -49,7 +49,7 @@ CASES = [
     Case("correlated", 100, 3, ("highs-1e-4", "cp-sat"), 1e-6),
     Case("correlated", 1000, 3, (), 1e-6),
 ]
-# Solves that take less are measured in so many turns, ours and theirs alternating.
+# Shorter solves are measured in this many turns, alternating between the solvers.
 TURNS, SHORT_SECONDS = 5, 0.05
 # No more instances for a solver that has taken this long on a case.
 PATIENCE_SECONDS = 20.0
@@ -71,12 +71,13 @@ def measure(quick):
                 for name, answer in theirs.items():
                     spent[name] += answer[0]
                 rows.append(judged(case, seed, instance, ours, theirs))
-                told(rows[-1])
+                print_result(rows[-1])
     return rows
 
 
 def in_turns(path, instance, names, tolerance, turns):
-    """The fastest of several turns, one of each in every turn: a slow spell of the machine hits all alike. Long solves have one turn."""
+    """The fastest of several turns. Each turn runs every solver, so that a slow phase of the
+    machine affects all alike. Long solves have one turn."""
 
     def engine():
         return program("oracle", ENGINE_SECONDS, tolerance, path)[0]
@@ -94,7 +95,7 @@ def in_turns(path, instance, names, tolerance, turns):
 
 
 def judged(case, seed, instance, ours, theirs):
-    """Values are recomputed from the curves by code of its own, for every split."""
+    """Recomputes the values of all splits from the curves, independently of the engine."""
     budget, mine = instance["budget"], instances.worth(instance, ours["spend"])
     assert sum(ours["spend"]) <= budget * (1 + 1e-14) * (1 + 1e-12), "our split exceeds the budget"
     assert abs(mine - ours["value"]) <= 1e-11 * mine, "the value is not what the curves say"
@@ -102,7 +103,7 @@ def judged(case, seed, instance, ours, theirs):
     row = {"kind": case.kind, "tasks": case.tasks, "seed": seed, **{key: ours[key] for key in keys}, "solvers": {}}
     for name, (time, spend, note) in theirs.items():
         value, within = instances.worth(instance, spend), bool(sum(spend) <= budget * (1 + 1e-12))
-        # Rounding, and what our certificate leaves open, no more.
+        # The tolerance is rounding plus the certified gap.
         most = ours["value"] * (1 + rounding(case.tasks) + ours["gap"])
         row["solvers"][name] = {
             "seconds": time,
@@ -116,13 +117,13 @@ def judged(case, seed, instance, ours, theirs):
     return row
 
 
-def told(row):
+def print_result(row):
     others = ", ".join(f"{name} {times(answer['ratio'])} reaches {answer['share']:.6f}" for name, answer in row["solvers"].items())
     progress(f"{row['kind']} K={row['tasks']:,} seed {row['seed']}: {seconds(row['cold_seconds'])}; {others}")
 
 
 def answers(rows, kind, tasks, name):
-    """What a solver did on the instances of a case."""
+    """The results of a solver on the instances of a case."""
     return [row["solvers"][name] for row in rows if (row["kind"], row["tasks"]) == (kind, tasks) and name in row["solvers"]]
 
 
@@ -164,12 +165,12 @@ def report(rows):
     every = [(row, answer) for row in rows for answer in row["solvers"].values()]
     above = [answer for row, answer in every if answer["within_budget"] and answer["share"] > 1 + rounding(row["tasks"])]
     beyond = sum(not answer["never_above"] for answer in above)
-    text = f"Splits of other solvers, within the budget, that are worth more than ours: {len(above)} of {len(every)}"
-    return [*lines, "", f"{text}; more than our certificate leaves open: {beyond}."]
+    text = f"Splits of other solvers, within the budget, with a larger value than ours: {len(above)} of {len(every)}"
+    return [*lines, "", f"{text}; by more than the certified gap: {beyond}."]
 
 
 def rounding(tasks):
-    """Of a sum of K terms, relative."""
+    """The relative rounding error of a sum of K terms."""
     return 1e-13 * tasks**0.5
 
 

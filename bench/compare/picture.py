@@ -1,4 +1,4 @@
-"""Growth as one picture: four panels, all axes logarithmic."""
+"""The figure of growth: four panels, all axes logarithmic."""
 
 import math
 
@@ -9,7 +9,7 @@ from matplotlib import pyplot, ticker  # noqa: E402
 
 from .growth import FAMILIES  # noqa: E402
 
-# Told apart without colour as well: by mark.
+# Markers distinguish the lines without colour too.
 STYLES = {"power": ("#1b6ca8", "o"), "mixed": ("#d1722a", "s"), "hill": ("#2f8f5b", "^"), "steps": ("#8a4fa3", "D")}
 SETTINGS = {
     "svg.fonttype": "none",
@@ -54,7 +54,7 @@ UNITS = {
 
 
 def decades(panel, units):
-    """Both axes logarithmic, from one power of ten to another, the upright one in words."""
+    """Makes both axes logarithmic between powers of ten; the vertical labels have units."""
 
     def named(number, _):
         unit, one = next(((unit, one) for unit, one in units if number >= 0.99 * one), units[-1])

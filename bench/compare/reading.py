@@ -1,4 +1,5 @@
-"""`outlay allocate FILE` on a million tasks, and a JSON problem at the limits of the service, next to one plain pass over the bytes."""
+"""`outlay allocate FILE` with a million tasks, and a JSON problem at the limits of the service,
+compared with one plain pass over the bytes."""
 
 import json
 import pathlib
@@ -89,7 +90,7 @@ def report(rows):
     lines = [
         f"`outlay allocate FILE` with {rows[0]['tasks']:,} tasks from a CSV table or in a JSON problem: the best of three runs from the start of",
         "the process to its end, its peak memory, and the ratio to one pass over the same file: all records by the `csv` crate, or one",
-        "`serde_json::Value`, without the solution of anything.",
+        "`serde_json::Value`, without solving the problem.",
         "",
     ]
     head = ["curves", "file", "size", "time", "peak memory", "one pass", "ratio", "`wc`"]
@@ -113,7 +114,7 @@ def report(rows):
 def service(rows):
     lines = [
         "",
-        f"A JSON problem of {SERVICE_TASKS:,} tasks, about the largest body that the service takes ({size(SERVICE_BYTES)}): one pass",
+        f"A JSON problem of {SERVICE_TASKS:,} tasks, about the largest body that the service accepts ({size(SERVICE_BYTES)}): one pass",
         "(`serde_json::Value`), reading and checking the problem in that value, as the service does after the pass, and reading it from its",
         "text. The ratios are to the pass.",
         "",

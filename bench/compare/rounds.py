@@ -1,4 +1,4 @@
-"""Whole simulated rounds: the same rounds played by outlay and by other programs, in one run."""
+"""Whole simulated rounds by outlay and by other programs, in one run."""
 
 import math
 import time
@@ -11,7 +11,7 @@ from .tables import seconds, span, table, three, times, verdict
 
 TITLE = "Whole simulated rounds"
 
-# The oracle of a Python loop, and for how many rounds it draws random numbers at once.
+# The oracle of a Python loop, and the number of rounds for which it draws random numbers at once.
 PYTHON = {"stream": (loops.Newton, 1), "tuned": (loops.Newton, 4096), "slsqp": (loops.Slsqp, 4096), "warm-slsqp": (loops.WarmSlsqp, 4096)}
 TITLES = {
     "plain": "plain numpy, Newton on the price",
@@ -20,7 +20,7 @@ TITLES = {
     "slsqp": "numpy, SLSQP as the oracle",
     "warm-slsqp": "numpy, SLSQP from the last split",
 }
-# Regrets of the same game must agree to this share; the plain loop plays it with other random numbers.
+# Regrets of the same algorithm must agree to this share; the plain loop uses other random numbers.
 AGREE = {"plain": 0.5, "stream": 1e-6, "tuned": 1e-6, "slsqp": 1e-3, "warm-slsqp": 1e-3, "by-hand": 1e-6}
 # instance, Python loop, rounds (full, quick), rounds of the check, the ratio that is the goal.
 LOOPS = [
@@ -62,7 +62,7 @@ def engine(*words):
 
 
 def python_loop(kind, instance, horizon, patience):
-    """CPU seconds of the fastest run within so many seconds, at least one; and the regret."""
+    """CPU seconds of the fastest run within `seconds`, at least one, and the regret."""
     given = engine("instance", instance, horizon)
     exponents, means = np.array(given["exponents"]), np.array(given["means"])
     least, start = math.inf, time.perf_counter()
@@ -77,7 +77,8 @@ def python_loop(kind, instance, horizon, patience):
 
 
 def checks():
-    """Whether everybody plays the same game: regrets with the same seed and the same random stream."""
+    """Checks that all programs run the same algorithm, by regrets with the same seed and random
+    stream."""
     rows = []
 
     def compare(instance, learner, peer, horizon, theirs):
@@ -95,7 +96,8 @@ def checks():
 
 
 def loop_rows(quick, passes):
-    """`algorithm-1` next to the Python loops, both over the same horizon. Turns are taken, the fastest run of each counts."""
+    """`algorithm-1` and the Python loops over the same horizon, in turn; the fastest run of each
+    counts."""
     rows = []
     for instance, kind, rounds, _, goal in LOOPS:
         horizon = rounds[quick]
@@ -136,18 +138,18 @@ def fastest(instance, learners, horizon, passes):
 
 
 def report(figures):
-    parts = [loops_told(figures["loops"]), learners_told(figures["learners"])]
-    parts += [parts_told(figures["parts"]), checks_told(figures["checks"])]
+    parts = [format_loops(figures["loops"]), format_learners(figures["learners"])]
+    parts += [format_parts(figures["parts"]), format_checks(figures["checks"])]
     return [line for part in parts for line in [*part, ""]][:-1]
 
 
-def loops_told(rows):
+def format_loops(rows):
     lines = [
         "### The paper's algorithm on power curves",
         "",
-        "Rounds a second over the same rounds on one core; outlay with its certificate, trace and everything else that a simulation keeps,",
+        "Rounds per second over the same rounds on one core; outlay with its certificate, trace and all other records of a simulation,",
         "as `outlay simulate` runs it. The goals are about the plain loop and SLSQP as its users call it; the tuned ones and SLSQP from the last split are stricter comparisons.",
-        "In brackets the least and the most over the turns.",
+        "In brackets the smallest and the largest over the turns.",
         "",
     ]
     head = ["instance", "K", "rounds", "rounds/s", "other loop", "its rounds/s", "outlay is faster"]
@@ -166,11 +168,11 @@ def loops_told(rows):
     return lines + table(head, cells)
 
 
-def learners_told(rows):
+def format_learners(rows):
     lines = [
-        "### Learners, and the same by hand",
+        "### Learners, and hand-written versions",
         "",
-        "By hand: `algorithm-1` for power curves only, task after task, no certificate, no trace. Times are those of a round, as multiples.",
+        "By hand: `algorithm-1` for power curves only, one task after the other, without certificate or trace. Times of a round, as multiples.",
         "",
     ]
     head = ["instance", "K", "rounds", "learner", "rounds/s", "a round", "times `algorithm-1`", "goal", "times by hand"]
@@ -191,15 +193,15 @@ def learners_told(rows):
     return lines + table(head, cells)
 
 
-def parts_told(rows):
-    lines = ["What the parts of a round take by hand, every task in each; a round needs draws, a few indices and two or three passes.", ""]
+def format_parts(rows):
+    lines = ["Times of the hand-written parts of a round over all tasks; a round needs draws, a few indices and two or three passes.", ""]
     head = ["instance", "K", "draws", "indices", "one pass of the price", "success by powf"]
     keys = ["draws_seconds", "indices_seconds", "pass_seconds", "success_seconds"]
     return lines + table(head, [[f"`{row['instance']}`", f"{row['tasks']}", *(seconds(row[key]) for key in keys)] for row in rows])
 
 
-def checks_told(rows):
-    lines = ["### The same algorithm", "", "Regrets of the same seed and random stream (the plain loop has numbers of its own).", ""]
+def format_checks(rows):
+    lines = ["### The same algorithm", "", "Regrets with the same seed and random stream (the plain loop has its own numbers).", ""]
     head = ["instance", "rounds", "regret of `algorithm-1`", "other loop", "its regret", "apart", "agree"]
     cells = [
         [

@@ -1,4 +1,4 @@
-"""What a split earns on the real data of the examples: certified, even, and by scipy's SLSQP.
+"""Values of splits on the real data of the examples: certified, even, and by scipy's SLSQP.
 
 Every split is judged by the same command, `outlay evaluate`, on the same problem file. SLSQP gets the curve in two forms: as it is (a
 staircase, whose gradient is zero wherever it exists), and smoothed (linear between the middles of the steps, which is what people do who
@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 from .engine import COMMAND, ROOT, progress
 from .tables import table
 
-TITLE = "What a split earns on real data"
+TITLE = "Values of splits on real data"
 DATA = ROOT / "examples/data"
 STARTS = 20
 SEED = 1
@@ -29,7 +29,7 @@ CASES = [
     ("model-selection, letter", "model_runs_letter.csv", "learner", "train_seconds", "accuracy", 30.0),
     ("model-selection, pool", "model_runs_pool.csv", "learner", "train_seconds", "accuracy", 30.0),
 ]
-# What winning is worth in examples/auctions/auctions.toml, in the order of the rows' tasks.
+# The values of wins in examples/auctions/auctions.toml, in the order of the rows' tasks.
 STATED = ROOT / "examples/auctions/auctions.toml"
 
 
@@ -54,7 +54,7 @@ def outlay(*words):
 
 
 def thresholds(file, tasks, column):
-    """What success needed in the rows of each task, sorted, in the order in which the tasks first come."""
+    """The sorted requirements of success of each task, with the tasks in the order of the rows."""
     needed = {}
     for row in csv.DictReader(io.StringIO((DATA / file).read_text())):
         needed.setdefault(" ".join(row[name] for name in tasks.split(",")), []).append(float(row[column]))
@@ -66,7 +66,7 @@ def case(name, problem, needed, budget, folder):
     names = [task["task"] for task in answer["tasks"]]
     successes = np.array([task["success"] for task in answer["tasks"]])
     spends = np.array([task["spend"] for task in answer["tasks"]])
-    # The curves here must be the curves there, or the comparison says nothing.
+    # The curves must be those of the example, or the comparison is meaningless.
     assert np.allclose([share_up_to(amounts, spend) for amounts, spend in zip(needed, spends)], successes, atol=1e-9), name
     values = stated_values(problem, names, folder)
 
@@ -90,7 +90,8 @@ def case(name, problem, needed, budget, folder):
 
 
 def stated_values(problem, names, folder):
-    """The tasks' values, read off a plan that gives each task everything it could use: reward / success."""
+    """The values of the tasks: reward / success of a plan that gives each task all that it can
+    use."""
     plenty = plan(folder, names, np.full(len(names), 1e9))
     judged = json.loads(outlay("evaluate", problem, "--plan", plenty, "--budget", 2e9 * len(names), "--format", "json"))
     return [task["plan_reward"] / task["plan_success"] for task in judged["tasks"]]
@@ -110,14 +111,14 @@ def share_up_to(amounts, spend):
 
 
 def middles(amounts):
-    """The smoothed curve: from nothing through the middle of each step."""
+    """The smoothed curve: from zero through the middle of each step."""
     places, counts = np.unique(amounts, return_counts=True)
     ends = np.cumsum(counts) / len(amounts)
     return np.concatenate([[0.0], places]), np.concatenate([[0.0], ends - 0.5 * counts / len(amounts)])
 
 
 def slsqp(loss, budget, starts):
-    """The best split by its own account over the starts, and what SLSQP says of it."""
+    """The best split of SLSQP over the starts by its own objective, and its status message."""
     best = None
     for start in starts:
         found = minimize(loss, start, method="SLSQP", bounds=[(0.0, budget)] * len(start),
@@ -129,9 +130,9 @@ def slsqp(loss, budget, starts):
 
 def report(rows):
     lines = [
-        "Expected reward per round, judged by `outlay evaluate` on the same problem; in brackets the share of the certified split, which",
-        "nothing beats. SLSQP sees the true staircase from the even split, or a smoothed one (linear between the middles of the steps) from",
-        f"the even split and {STARTS} random ones, the best by its own account.",
+        "Expected reward per round by `outlay evaluate` on the same problem; in brackets the share of the value of the certified",
+        "split. SLSQP gets the true steps and starts from the even split, or a smoothed curve (linear between the middles of the steps) and starts from",
+        f"the even split and {STARTS} random ones; the best by its own objective.",
         "",
     ]
 

@@ -1,4 +1,4 @@
-"""The first answer of a cold process: `outlay allocate FILE`, from its start to its end, next to a program that does nothing."""
+"""The time of a cold process, `outlay allocate FILE`, compared with a program that does nothing."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def measure(quick):
 
 
 def wall_seconds(words):
-    """From before the process is made until its end is known; what it prints goes nowhere."""
+    """Wall time from before the process is created until it has ended; its output is discarded."""
     silence = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     begin = time.perf_counter()
     process = os.posix_spawn(words[0], words, os.environ, file_actions=silence)
@@ -49,8 +49,8 @@ def wall_seconds(words):
 
 def report(rows):
     lines = [
-        f"`outlay allocate FILE` with {TASKS} tasks: wall time from before the process is made to its end, reading the file and printing the",
-        f"table included, and the same for `{NOTHING}`, which does nothing, in turn with it.",
+        f"`outlay allocate FILE` with {TASKS} tasks: wall time from the creation of the process to its end, including reading the file and printing the",
+        f"table; in turn with `{NOTHING}`, which does nothing.",
         "",
     ]
     head = ["curves", "runs", "least", "median", "`/bin/true`, least", "median", "ratio of medians"]

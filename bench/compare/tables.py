@@ -1,4 +1,4 @@
-"""Tables in Markdown, and numbers as people read them."""
+"""Markdown tables and readable numbers."""
 
 
 def table(head, rows):

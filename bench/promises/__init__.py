@@ -1,1 +1,1 @@
-"""What the oracle proves on each class of problems, next to HiGHS: see `__main__.py`."""
+"""What the oracle proves on each class of problems, compared with HiGHS: see `__main__.py`."""

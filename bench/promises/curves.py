@@ -122,7 +122,7 @@ def concave_runs(points):
 
 
 def knots(curve, budget, fair_share):
-    """Spends between which the curve is taken for linear."""
+    """Spends between which the curve is taken as linear."""
     if curve["family"] == "saturating":
         return [0.0, curve["full_at"]]
     if curve["family"] == "piecewise":

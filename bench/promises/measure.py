@@ -52,7 +52,7 @@ def outlay(problem):
 
 
 def compared(problem, theirs, seconds):
-    """What HiGHS found. Its bound holds only if its model is exact."""
+    """The result of HiGHS. Its bound holds only if its model is exact."""
     value = curves.worth(problem, theirs.spend) if theirs.spend else None
     return {
         "optimal": theirs.is_optimal,
@@ -63,7 +63,8 @@ def compared(problem, theirs, seconds):
 
 
 def check_answer(problem, ours, spend):
-    """The split is feasible and worth what outlay says, by curves of our own."""
+    """Checks by independent curves that the split is feasible and has the value that outlay
+    reports."""
     faults, value, total = [], curves.worth(problem, spend), math.fsum(spend)
     if total > problem["budget"] * (1.0 + highs.BUDGET_TOLERANCE):
         faults.append(f"spends {total!r} of {problem['budget']!r}")
@@ -79,7 +80,7 @@ def check_answer(problem, ours, spend):
 
 
 def check_bounds(ours, theirs):
-    """Neither solution exceeds the bound of the other."""
+    """Checks that neither solution exceeds the bound of the other."""
     faults = []
     if theirs["value"] is not None and theirs["value"] > ours["upper_bound"] * (1.0 + ROUNDING):
         faults.append(f"HiGHS finds {theirs['value']!r} above the bound {ours['upper_bound']!r}")

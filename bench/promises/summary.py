@@ -1,4 +1,4 @@
-"""Figures of many instances: what a row of a table says."""
+"""Summaries of many instances: the rows of a table."""
 
 from dataclasses import dataclass
 from statistics import median
@@ -16,7 +16,7 @@ class Summary:
     times: float | None
     # HiGHS was stopped by its time limit on the median instance, so that it is slower still.
     is_cut: bool
-    # Instances that HiGHS tried, solved to its own satisfaction, and had a better value or bound.
+    # Instances that HiGHS tried, reported as solved, and had a better value or bound for.
     tried: int
     finished: int
     better_values: int

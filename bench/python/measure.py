@@ -1,4 +1,5 @@
-"""The Python package next to river, mabwiser and the engine: everything in turns in one run, as rounds a second of CPU time."""
+"""Compares the Python package with river, mabwiser and the engine, in turn in one run, by
+rounds per second of CPU time."""
 
 import argparse
 import json
@@ -29,7 +30,7 @@ BATCH = 100
 
 
 class Outlay:
-    """The loop of the libraries, with a learner's two calls."""
+    """The loop of the libraries, with the two calls of a learner."""
 
     def __init__(self, problem, learner, horizon):
         self.learner = outlay.Learner(problem, learner, horizon)
@@ -58,7 +59,7 @@ def armed_loops(rounds):
 
 
 def world(problem, rounds):
-    """Numbers that decide who completes, and rewards, drawn beforehand."""
+    """Numbers that determine completions, and rewards, drawn beforehand."""
     tasks = len(problem.names)
     return uniforms(2, 1, rounds, tasks), uniforms(1, 1, rounds, tasks)
 
@@ -76,7 +77,8 @@ def played_one_by_one(learner, rounds):
 
 
 def played_in_batches(learner, rounds):
-    """A batch of rounds is handed out, then told as one. Outcomes are drawn beforehand: the loop is what is measured."""
+    """Issues a batch of rounds, then reports it as one. Outcomes are drawn beforehand, so that
+    only the loop is measured."""
     problem = outlay.Problem.load(POWER)
     chance, reward = world(problem, rounds)
     completed = chance < 0.5
@@ -119,9 +121,9 @@ def measure(quick):
             armed.setdefault(name, []).append(speed)
         for learner in ("algorithm-1", "kl-ucb-plus"):
             power.setdefault(f"`{learner}`, `allocate` and `observe`", []).append(played_one_by_one(learner, rounds))
-            whole, told = played_in_batches(learner, rounds)
+            whole, loop_only = played_in_batches(learner, rounds)
             power.setdefault(f"`{learner}`, {BATCH} × `allocate`, then `observe_many`", []).append(whole)
-            power.setdefault(f"`{learner}`, `observe_many` alone", []).append(told)
+            power.setdefault(f"`{learner}`, `observe_many` alone", []).append(loop_only)
         for instance in (ARMED, POWER):
             for learner in ("algorithm-1", "kl-ucb-plus"):
                 ours, one = simulated(instance, learner, rounds, replications)
@@ -137,26 +139,26 @@ def measure(quick):
 
 
 def rate(speeds):
-    """The fastest turn, and what the others were."""
+    """The fastest turn, and the range of the others."""
     return f"{max(speeds):,.0f}", tables.span(speeds, lambda speed: f"{speed:,.0f}")
 
 
 def report(results):
     figures = results["figures"]
     text = [
-        "# The Python package next to river, mabwiser and the engine",
+        "# The Python package compared with river, mabwiser and the engine",
         "",
-        f"Written by `bench/python/run{' --quick' if results['quick'] else ''}`. Rounds a second of CPU time, one thread; the fastest of "
-        f"{figures['turns']} turns counts, in which all take part one after the other. Rewards are drawn beforehand.",
+        f"Written by `bench/python/run{' --quick' if results['quick'] else ''}`. Rounds per second of CPU time on one thread; the fastest of "
+        f"{figures['turns']} turns counts, each of which runs all programs one after the other. Rewards are drawn beforehand.",
         "",
         machine.sentence(results["machine"]),
         "",
-        f"Goal: a loop of `allocate` and `observe` at K = 10 with at least {GOAL:,} rounds a second on one core.",
+        f"Goal: a loop of `allocate` and `observe` at K = 10 with at least {GOAL:,} rounds per second on one core.",
         "",
         "## The classical bandit, K = 10",
         "",
-        f"Ten Bernoulli arms (`{ARMED}`), {figures['rounds']:,} rounds: choose an arm, tell its reward. `cucb` computes what UCB1 of the "
-        "libraries does.",
+        f"Ten Bernoulli arms (`{ARMED}`), {figures['rounds']:,} rounds: choose an arm, report its reward. `cucb` computes the same as UCB1 of the "
+        "libraries.",
         "",
     ]
     fastest = max(max(speeds) for name, speeds in figures["armed"].items() if name in libraries.LOOPS)
@@ -164,12 +166,12 @@ def report(results):
         [name, *rate(speeds), tables.times(max(speeds) / fastest), f"{figures['regret'][name]:.1f}"]
         for name, speeds in sorted(figures["armed"].items(), key=lambda item: -max(item[1]))
     ]
-    text += tables.table(["who", "rounds/s", "turns", "of the fastest library", "regret"], rows)
+    text += tables.table(["program", "rounds/s", "turns", "of the fastest library", "regret"], rows)
     text += ["", "## Splits, K = 10 power curves", ""]
-    text += [f"Rounds of a batch of {BATCH} have the same split: without feedback in between there is little to decide anew.", ""]
+    text += [f"The rounds of a batch of {BATCH} have the same split, because there is no feedback between them.", ""]
     rows = [[name, *rate(speeds), tables.times(max(speeds) / GOAL)] for name, speeds in figures["power"].items()]
     text += tables.table(["what", "rounds/s", "turns", "of the goal"], rows)
-    text += ["", "## `simulate` next to `outlay simulate`", "", "The same replications, and the same regrets to the last bit.", ""]
+    text += ["", "## `simulate` compared with `outlay simulate`", "", "The same replications, with bit-identical regrets.", ""]
     rows = [
         [name, rate(speeds["python"])[0], rate(speeds["command"])[0], tables.times(max(speeds["python"]) / max(speeds["command"]))]
         for name, speeds in figures["simulation"].items()
@@ -179,7 +181,7 @@ def report(results):
 
 def main():
     parser = argparse.ArgumentParser(prog="bench/python/run")
-    parser.add_argument("--quick", action="store_true", help="short: half a minute, for whoever changes this")
+    parser.add_argument("--quick", action="store_true", help="short run of half a minute, only to show that it works")
     parser.add_argument("--output", type=pathlib.Path, help="folder for the results; here for a whole run, else target/bench-python")
     arguments = parser.parse_args()
     output = arguments.output or (HERE.parents[1] / "target/bench-python" if arguments.quick else HERE)

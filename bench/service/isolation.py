@@ -5,17 +5,19 @@
 
 Three attacks, each on a separate service with a store on disk:
 
-* hard:        four clients get a campaign of 9,000 steep S-curves that are worth what they cost, again and again
-* large:       one client asks for rounds of a campaign of 3,000 tasks and four report all of them
-* corrections: `explore-then-commit` with 100,000 rounds, of which one is corrected before every round that is asked for
+* hard:        four clients continuously read a campaign of 9,000 steep S-curves with values
+               proportional to their costs
+* large:       one client asks for rounds of a campaign of 3,000 tasks, and four ask and report
+* corrections: `explore-then-commit` with 100,000 rounds; one is corrected before every new round
 
-The small campaign has three tasks. A client asks for a round and reports it, again and again. Calm and attacked stretches
-alternate, and the result is the median over all turns of the ratio of the two p99. Exit code 1 if it is above 3, or if /livez
-took 50 ms or more in the median turn.
+The small campaign has three tasks. A client repeatedly asks for a round and reports it. Calm and
+attacked stretches alternate, and the result is the median over all turns of the ratio of the two
+p99. Exit code 1 if it is above 3, or if /livez took 50 ms or more in the median turn.
 
-Everything is sent over loopback, and the clients run on the same processors as the service. The attacking clients stand for
-other machines, so they have a lower priority (`--attacker-nice`, 0 for the same as the service). `--control` sends the attack to
-a second service instead: the ratio is then what the processors that are shared with the attack cost, without anything else.
+Everything is sent over loopback, and the clients run on the same processors as the service. The
+attacking clients stand for other machines, so they have a lower priority (`--attacker-nice`, 0 for
+the same as the service). `--control` sends the attack to a second service instead: the ratio then
+shows the effect of sharing the processors alone.
 """
 
 import argparse
@@ -80,23 +82,23 @@ def steep(number):
 
 def create(client, name, problem, **settings):
     status, body = client.call("PUT", f"/v1/campaigns/{name}", {"problem": problem, **settings}, timeout=120)
-    # A problem that is too hard to be solved in time is kept all the same.
+    # 503: the problem is too hard to be solved in time, but the campaign is created.
     assert status in (200, 201, 503), (status, body[:300])
 
 
-def told(names):
+def outcomes(names):
     return [{"task": task, "completed": True, "reward": 0.5} for task in names]
 
 
 def report(client, name, number, names):
-    return client.call("PUT", f"/v1/campaigns/{name}/rounds/{number}/feedback", {"results": told(names)})
+    return client.call("PUT", f"/v1/campaigns/{name}/rounds/{number}/feedback", {"results": outcomes(names)})
 
 
 FIRST_ROUND = re.compile(rb'"rounds":\[(\d+)')
 
 
 def round_of(answer):
-    """The first round of an answer, without the time that it takes to read all of it."""
+    """The first round of an answer, without parsing all of it."""
     return int(FIRST_ROUND.search(answer)[1])
 
 
@@ -130,7 +132,7 @@ def ask_large(client):
 
 @for_ever
 def report_large(client):
-    body = json.dumps({"results": told(f"t{number}" for number in range(3000))}, separators=(",", ":"))
+    body = json.dumps({"results": outcomes(f"t{number}" for number in range(3000))}, separators=(",", ":"))
     while True:
         status, answer = ask(client, "large")
         if status == 201:
@@ -160,7 +162,7 @@ def prepare_corrections(client):
     create(client, "corrected", problem, learner="explore-then-commit:rounds=100", horizon=1_000_000)
     for first in range(1, 100_001, 250):
         ask(client, "corrected", 250)
-        lines = [{"round": number, "results": told(["t0", "t1", "t2"])} for number in range(first, first + 250)]
+        lines = [{"round": number, "results": outcomes(["t0", "t1", "t2"])} for number in range(first, first + 250)]
         body = "\n".join(json.dumps(line) for line in lines)
         client.call("POST", "/v1/campaigns/corrected/feedback", body, media="application/x-ndjson")
 
@@ -243,7 +245,7 @@ def pause(workers, is_paused):
 
 
 def turns(options, workers, port):
-    """The p99 of each turn, calm and attacked, and the longest that /livez took in it while attacked."""
+    """The p99 of each turn, calm and attacked, and the longest time of /livez under attack."""
     for _ in range(options.turns):
         pause(workers, True)
         time.sleep(1)

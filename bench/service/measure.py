@@ -1,4 +1,5 @@
-"""Measures the service, judges the goals, writes results.json and RESULTS.md beside this file."""
+"""Measures the service, compares the results with the goals, and writes results.json and RESULTS.md
+beside this file."""
 
 import argparse
 import json
@@ -23,19 +24,19 @@ NAMES = {
     "durable-ask": "ask, on disk",
     "ask-from-memory": "ask, store in memory",
 }
-# what, connections, the least share of the bare handler's rate: the floors since the service is made of standard components.
+# Request, connections, and the smallest allowed share of the rate of the bare handler.
 SHARES = [("durable-tell", 64, 0.45), ("durable-tell", 256, 0.50), ("ask-from-memory", 64, 0.55)]
 ONE_CLIENT = "one client, ask and report, on disk"
 OPTUNA_GOAL, RESTART_GOAL, ROW_LOCK_GOAL = 200.0, 2.0, 4.0
-# Rounds that the one client asks for at once; Optuna has only one.
+# Rounds per request of the single client; Optuna supports only one.
 ROUNDS_A_REQUEST = [1, 8, 64]
-# Milliseconds by which every sync is made slower: the disk as it is, and one like those that the goals were thought of for.
+# Milliseconds added to every sync: the disk unchanged, and a slower one as assumed by the goals.
 SYNC_DELAYS = [0, 4]
 
 
 def main():
     parser = argparse.ArgumentParser(prog="bench/service/run", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="short stretches: shows that everything runs, decides nothing")
+    parser.add_argument("--quick", action="store_true", help="short stretches, only to show that everything runs")
     parser.add_argument("--optuna", type=int, metavar="TRIALS", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.optuna:
@@ -56,7 +57,8 @@ def main():
 
 
 def engine(what, *words, **environment):
-    """On the disk of the repository: a temporary folder may be in memory, where nothing is ever synced."""
+    """Runs the program on the disk of the repository: a temporary folder may be in memory, without
+    syncs."""
     folder = tempfile.mkdtemp(dir=ROOT / "target")
     try:
         print(f"== {what}", flush=True)
@@ -68,7 +70,7 @@ def engine(what, *words, **environment):
 
 
 def one_client(delay, seconds, trials):
-    """Ours and Optuna, one after the other, with syncs that take so many milliseconds longer."""
+    """Measures outlay and then Optuna, with syncs that take `delay` ms longer."""
     count = ROOT / "target" / "syncs"
     environment = {"LD_PRELOAD": str(SHIM), "SYNC_DELAY_MS": str(delay), "SYNC_COUNT_FILE": str(count)}
     trials = trials if delay == 0 else max(trials // 5, 10)
@@ -84,7 +86,7 @@ def one_client(delay, seconds, trials):
 
 
 def replicas(delay, seconds):
-    """On a PostgreSQL of its own, with syncs that take so many milliseconds longer."""
+    """Measures replicas on a separate PostgreSQL, with syncs that take `delay` ms longer."""
     print("== replicas", flush=True)
     environment = os.environ | {"LD_PRELOAD": str(SHIM), "SYNC_DELAY_MS": str(delay)}
     done = subprocess.run([*REPLICAS, str(seconds), "3", "16"], stdout=subprocess.PIPE, text=True, check=True, env=environment)
@@ -92,7 +94,8 @@ def replicas(delay, seconds):
 
 
 def optuna(trials):
-    """Asks and tells of one client, eight numbers each, in a SQLite file on the same disk."""
+    """Optuna's `ask` and `tell` by one client, with eight numbers per trial, in a SQLite file on
+    the same disk."""
     import optuna as library
 
     library.logging.set_verbosity(library.logging.ERROR)
@@ -122,7 +125,7 @@ def middle(results, what, connections):
 
 
 def shares(results, what, connections):
-    """Of each turn: the same moment of the machine for both."""
+    """The share of each turn, in which both run at about the same time."""
     turns = {}
     for row in results["rates"]:
         if row["connections"] == connections:
@@ -135,36 +138,37 @@ def times_optuna(at, ours):
 
 
 def times_row_lock(row):
-    """As each of them runs: reports that wait share a transaction here, and are locked out one by one there."""
+    """The ratio of the usual designs: outlay with group commit, the other with one transaction per
+    report."""
     return row["outlay"]["group_commit"] / row["row_lock"]["alone"]
 
 
 def row_lock_text(row):
-    """Also like for like: both with a transaction a report, and both with group commit."""
+    """Adds the ratios of equal designs: both without group commit, and both with it."""
     ours, theirs = row["outlay"], row["row_lock"]
     slow = "" if row["delay_ms"] == 0 else f"syncs {row['delay_ms']} ms slower "
-    like = f"{ours['alone'] / theirs['alone']:.1f} if both have a transaction a report, {ours['group_commit'] / theirs['group_commit']:.1f} if both have group commit"
+    like = f"{ours['alone'] / theirs['alone']:.1f} with one transaction per report in both, {ours['group_commit'] / theirs['group_commit']:.1f} with group commit in both"
     return f"{slow}{times_row_lock(row):.1f} times ({like})"
 
 
 def sync(row):
-    return "as it is" if row["delay_ms"] == 0 else f"{row['delay_ms']} ms slower"
+    return "unchanged" if row["delay_ms"] == 0 else f"{row['delay_ms']} ms slower"
 
 
 def optuna_limit(results):
-    """Why no store, however fast, would meet the goal over HTTP on this machine, and what does."""
+    """Explains why no store could meet the goal over HTTP on this machine, and what would."""
     fast, slow = results["one_client"]
     bare = middle(results, "bare", 1)["per_second"] / 2
     theirs = fast["optuna"]["ask_and_tell_per_second"]
     one, *more = fast["outlay"]
     enough = next((row for row in more if times_optuna(fast, row) >= OPTUNA_GOAL), None)
     text = (
-        f"Two requests, one after the other, to a handler that does nothing: {bare:,.0f} pairs a second, {bare / theirs:,.0f} times Optuna. That is what a store "
-        f"without any cost would reach. Ours syncs {one['syncs']:.1f} times a pair, Optuna {fast['optuna']['syncs']:.0f} times a trial: where syncs are "
-        f"all that counts the ratio is {fast['optuna']['syncs'] / one['syncs']:.0f}, and with syncs {slow['delay_ms']} ms slower it is {times_optuna(slow, slow['outlay'][0]):.0f}."
+        f"A handler that does nothing answers {bare:,.0f} pairs of requests per second, {bare / theirs:,.0f} times Optuna; a store "
+        f"without any cost would reach the same. outlay syncs {one['syncs']:.1f} times per pair, Optuna {fast['optuna']['syncs']:.0f} times per trial: if only "
+        f"syncs took time, the ratio would be {fast['optuna']['syncs'] / one['syncs']:.0f}, and with syncs {slow['delay_ms']} ms slower it is {times_optuna(slow, slow['outlay'][0]):.0f}."
     )
     if enough:
-        text += f" A client that asks for {enough['rounds_a_request']} rounds at once and reports them together (`count`, NDJSON) gets {times_optuna(fast, enough):,.0f} times as many rounds through."
+        text += f" A client that asks for {enough['rounds_a_request']} rounds at once and reports them together (`count`, NDJSON) achieves {times_optuna(fast, enough):,.0f} times as many rounds."
     return text
 
 
@@ -190,29 +194,29 @@ def goals(results):
 
 
 def report(results):
-    lines = ["# The service: what it takes", ""]
+    lines = ["# Service benchmarks", ""]
     at = results["machine"]
     lines += [f"Written by `{results['command']}`. {at['processor']}, {at['cores']} cores, load {at['load']:.1f} at the start; Python {at['python']}.", ""]
     lines += [
-        "Clients and service share the cores. Every turn measures all of them one after the other, and its shares are of its own bare handler; medians of nine",
-        "turns, in brackets all but the least and the greatest (a 96 % interval of the median). Turns in which the host gave more than",
-        f"{results['most_stolen']:.0%} of the processors' time to others were played again: {results['turns_again']}.",
+        "Clients and service share the cores. Every turn measures all requests one after the other and takes shares of the bare handler in the same turn. Medians of nine",
+        "turns; in brackets the range without the smallest and the largest (a 96 % interval of the median). Turns in which the host gave more than",
+        f"{results['most_stolen']:.0%} of the processors' time to other guests were repeated: {results['turns_again']}.",
         "",
     ]
     lines += table(["what", "goal", "measured", ""], [[what, goal, text, "met" if met else "NOT met"] for what, goal, text, met in results["goals"]])
     if any(what == ONE_CLIENT and not met for what, *_, met in results["goals"]):
-        lines += ["", f"What keeps the one client from its goal: {optuna_limit(results)}"]
-    lines += ["", "## Requests a second", ""]
+        lines += ["", f"Why the single client misses its goal: {optuna_limit(results)}"]
+    lines += ["", "## Requests per second", ""]
     rows = []
     for connections in sorted({row["connections"] for row in results["rates"]}):
         for what, name in NAMES.items():
             row, share = middle(results, what, connections), statistics.median(shares(results, what, connections))
             rows.append([f"{connections}", name, f"{row['per_second']:,.0f}", f"{share:.0%}", milli(row["median_seconds"]), milli(row["p99_seconds"])])
-    lines += table(["connections", "request", "a second", "of the bare handler", "median", "99th percentile"], rows)
+    lines += table(["connections", "request", "per second", "of the bare handler", "median", "99th percentile"], rows)
     lines += ["", "## One client", ""]
     lines += [
-        f"Ask and report over one connection, both on disk, next to Optuna {results['one_client'][0]['optuna']['version']} with SQLite storage, random sampler, eight numbers a trial, on the",
-        "same disk; Optuna commits every number by itself, does other work, and hands out one trial at a time. Rounds asked for and reported a second; syncs a",
+        f"Ask and report over one connection, both on disk, compared with Optuna {results['one_client'][0]['optuna']['version']} with SQLite storage, random sampler and eight numbers per trial, on the",
+        "same disk. Optuna commits every number separately, does other work, and returns one trial at a time. Rounds asked for and reported per second, and syncs per",
         "round.",
         "",
     ]
@@ -221,28 +225,28 @@ def report(results):
         show = lambda row: f"{row['ask_and_tell_per_second']:,.1f} ({row['syncs']:.1f} syncs)"
         for ours in at["outlay"]:
             rows.append([sync(at), f"{ours['rounds_a_request']}", show(ours), show(at["optuna"]), f"{times_optuna(at, ours):,.0f}"])
-    lines += table(["a sync", "rounds a request", "outlay", "Optuna", "times"], rows)
+    lines += table(["sync time", "rounds per request", "outlay", "Optuna", "times"], rows)
     lines += ["", "## Starts and long histories", ""]
     again = results["restart"]
     lines += [
-        f"A store with {again['items']:,} outcomes ({again['file_bytes'] / 1e6:,.0f} MB) is open, every count folded again and compared, after {again['opened_seconds']:.2f} s;",
+        f"A store with {again['items']:,} outcomes ({again['file_bytes'] / 1e6:,.0f} MB) is open, with every count recomputed and compared, after {again['opened_seconds']:.2f} s;",
         f"the first split is answered after {again['first_answer_seconds']:.2f} s.",
         "",
     ]
-    lines += table(["rounds before", "an ask takes"], [[f"{row['rounds']:,}", milli(row["ask_seconds"])] for row in results["asks"]])
+    lines += table(["earlier rounds", "time of an ask"], [[f"{row['rounds']:,}", milli(row["ask_seconds"])] for row in results["asks"]])
     at = results["replicas"][0]
     lines += [
         "",
         "## Two replicas on PostgreSQL",
         "",
-        f"One hot campaign, {at['clients']} clients a replica, reports of {at['tasks']} tasks, {at['seconds']} s a cell, medians of {at['repeats']}; reports a second. The other design",
-        "locks the campaign's row first and keeps one row of counts a task. Group commit: reports that wait share a transaction, as the service does it.",
+        f"One busy campaign, {at['clients']} clients per replica, reports of {at['tasks']} tasks, {at['seconds']} s per cell, medians of {at['repeats']}, in reports per second. The other design",
+        "locks the campaign's row first and keeps one row of counts per task. With group commit, waiting reports share a transaction, as in the service.",
         "",
     ]
     cells = lambda at, name: [f"{at[name][kind]:,.0f}" for kind in ("alone", "group_commit")]
-    designs = [("row_lock", "the row locked first"), ("outlay", "outlay")]
+    designs = [("row_lock", "row lock first"), ("outlay", "outlay")]
     rows = [[sync(at), words, *cells(at, name)] for at in results["replicas"] for name, words in designs]
-    lines += table(["a sync", "", "a transaction a report", "group commit"], rows)
+    lines += table(["sync time", "", "one transaction per report", "group commit"], rows)
     return lines
 
 

@@ -1,5 +1,5 @@
-/* A disk with slower syncs: every fsync and fdatasync takes SYNC_DELAY_MS longer. How many there were is written to SYNC_COUNT_FILE at
- * the end of the process. To be preloaded. */
+/* An LD_PRELOAD library that simulates a slow disk: every fsync and fdatasync takes SYNC_DELAY_MS
+ * longer. The number of syncs is written to SYNC_COUNT_FILE at the end of the process. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdatomic.h>
@@ -25,7 +25,7 @@ int fsync(int file) { return delayed("fsync", file); }
 
 int fdatasync(int file) { return delayed("fdatasync", file); }
 
-__attribute__((destructor)) static void tell(void)
+__attribute__((destructor)) static void write_count(void)
 {
     const char *place = getenv("SYNC_COUNT_FILE");
     FILE *out = place ? fopen(place, "w") : NULL;

@@ -44,10 +44,10 @@ from .service_errors import ServiceError, Unreachable, VersionMoved, error_of
 Json = dict[str, Any]
 Results = Union[Mapping[str, Any], Iterable[Mapping[str, Any]]]
 
-# What the service takes in one bulk report: lines, and bytes of a body (with room for what a proxy may add).
+# Limits of one bulk report: lines, and bytes of the body (with a margin for proxies).
 BULK_LINES = 10_000
 BULK_BYTES = 900_000
-# Sent again after these: the service had too much to do, or the request came too slowly.
+# Requests with these statuses are repeated: the service was overloaded or the request was too slow.
 WORTH_ANOTHER_TRY = (408, 503)
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
@@ -794,7 +794,7 @@ class Client:
             body["budget"] = budget
         return self._json("POST", "/v1/allocate", body)
 
-    # How it is done
+    # Implementation
 
     @staticmethod
     def _campaign(campaign: str) -> str:
@@ -859,7 +859,7 @@ class Client:
             try:
                 status, received, answer = self._once(method, self._path + address, content, sent, fresh=not repeatable or attempt > 0)
             except (OSError, http.client.HTTPException) as error:
-                # A refused connection carried nothing, so that anything may be sent again.
+                # A refused connection transferred nothing, so every request can be repeated.
                 is_safe = repeatable or isinstance(error, ConnectionRefusedError)
                 if is_last or not is_safe or isinstance(error, ssl.SSLCertVerificationError):
                     raise Unreachable(self.url, error, is_safe) from error
@@ -869,14 +869,14 @@ class Client:
                 if is_last or not repeatable or status not in WORTH_ANOTHER_TRY:
                     raise error_of(status, answer)
             pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0**attempt)
-            # Spread out, so that clients that lost the same service do not come back all at once.
+            # Randomised, so that clients of a restarted service do not all return at once.
             time.sleep(pause * random.uniform(0.5, 1.0))
         raise AssertionError("the loop ends with a return or an error")
 
     def _once(
         self, method: str, address: str, content: bytes | None, headers: Mapping[str, str], fresh: bool
     ) -> tuple[int, Mapping[str, str], bytes]:
-        """One request on a kept connection, or on a new one: a kept one may have been closed by the other side, unseen."""
+        """Sends one request on a kept connection, or on a new one if the service has closed it."""
         connection = self._connect() if fresh else self._kept()
         try:
             connection.request(method, address, content, dict(headers))
@@ -905,7 +905,7 @@ class Client:
 
 
 def document(problem: Any) -> Any:
-    """The keys of a problem file: of a mapping as they are, of an :class:`outlay.Problem` as it writes them."""
+    """The keys of a problem file, from a mapping or an :class:`outlay.Problem`."""
     if isinstance(problem, Mapping):
         return dict(problem)
     write = getattr(problem, "to_dict", None)
@@ -934,18 +934,18 @@ def written(body: Any) -> bytes:
     try:
         return json.dumps(body, allow_nan=False, separators=(",", ":"), default=plain).encode()
     except ValueError as error:
-        raise ValueError("a number of the request is none: nan and inf cannot be sent") from error
+        raise ValueError("nan and inf cannot be sent: JSON has finite numbers only") from error
 
 
 def plain(number: Any) -> Any:
-    """A number of numpy as one of Python."""
+    """Converts a number of numpy to one of Python."""
     if hasattr(number, "item") and getattr(number, "ndim", None) == 0:
         return number.item()
     raise TypeError(f"a {type(number).__name__} cannot be sent as JSON")
 
 
 def outcomes(results: Results) -> list[Json]:
-    """Results as the API has them, from either form."""
+    """Results in the form of the API, from either form of the argument."""
     if not isinstance(results, Mapping):
         return [dict(result) for result in results]
     told: list[Json] = []
@@ -955,14 +955,14 @@ def outcomes(results: Results) -> list[Json]:
         if isinstance(brought, Mapping):
             told.append({"task": task, **brought})
             continue
-        # Also numpy's own true and false, which are no `bool` and would count as rewards.
+        # Includes numpy's booleans, which are not `bool` and would count as rewards.
         is_word = isinstance(brought, bool) or getattr(getattr(brought, "dtype", None), "kind", "") == "b"
         told.append({"task": task, "completed": bool(brought)} if is_word else {"task": task, "completed": True, "reward": float(brought)})
     return told
 
 
 def bulks(reports: Iterable[tuple[int, Results] | Mapping[str, Any]]) -> Iterator[list[str]]:
-    """Lines of JSON, in lists that one request may have."""
+    """Lines of JSON, in lists that fit into one request."""
     lines: list[str] = []
     size = 0
     for report in reports:

@@ -36,7 +36,7 @@ Numbers = Union[Sequence[float], "Floats"]
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON has it: numpy's numbers and arrays become Python's."""
+    """Converts numpy's numbers and arrays to Python's, for JSON."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if isinstance(value, Mapping):
@@ -71,7 +71,7 @@ class Curve:
     def __post_init__(self) -> None:
         for entry in fields(self):
             value = plain(getattr(self, entry.name))
-            # Tuples cannot be changed later.
+            # Tuples are immutable.
             object.__setattr__(self, entry.name, tuple(value) if isinstance(value, list) else value)
 
     def to_dict(self, budget: float = 1.0) -> dict[str, Any]:

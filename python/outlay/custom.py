@@ -13,12 +13,13 @@ from .errors import ProblemError
 __all__ = ["Custom"]
 
 SHAPES = ("concave", "lipschitz", "monotone")
-#: Points that every function is looked at first: evenly, and by halves towards zero, where curves may start vertically.
+#: The first points at which functions are evaluated: even, and halving towards zero, where curves may
+#: start vertically.
 EVEN = 64
 HALVES = 40
-#: Narrower stretches are a jump.
+#: Narrower intervals count as a jump.
 NARROW = 1e-12
-#: What rounding may do to a function that is as declared.
+#: Tolerance for rounding errors of a function that has its declared shape.
 SLACK = 1e-9
 
 
@@ -169,7 +170,7 @@ class Custom(Curve):
     def _samples(self, budget: float) -> tuple[list[float], list[float], float]:
         end = self.up_to if self.up_to is not None else 2.0 * budget
         if end not in self._sampled:
-            # A budget that is none has its own error, from the problem.
+            # An invalid budget has its own error, from the problem.
             good = end if end > 0 and math.isfinite(end) else 1.0
             known, error = self._refined(good)
             spend = sorted(known)
@@ -207,7 +208,7 @@ class Custom(Curve):
         return known, -gaps[0][0] if gaps else 0.0
 
     def _checked(self, spend: list[float], success: list[float]) -> list[float]:
-        """The values if they are as declared, without the last digits in which they are not."""
+        """The values if they have the declared shape, corrected by rounding errors."""
         highest = 0.0
         rising = []
         for place, value in zip(spend, success):
@@ -232,7 +233,7 @@ class Custom(Curve):
 
 
 def hull(spend: list[float], success: list[float]) -> tuple[list[float], list[float]]:
-    """The points that no line between two others is above."""
+    """The points of the concave envelope."""
     kept: list[tuple[float, float]] = []
     for place, value in zip(spend, success):
         while len(kept) > 1 and _turns_up(kept[-2], kept[-1], (place, value)):
@@ -246,7 +247,7 @@ def _turns_up(one: tuple[float, float], two: tuple[float, float], three: tuple[f
 
 
 def between(points: tuple[list[float], list[float]], place: float) -> float:
-    """The height of a broken line."""
+    """The value of a piecewise linear function."""
     from bisect import bisect_right
 
     spend, success = points

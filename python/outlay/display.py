@@ -40,7 +40,7 @@ def frame(columns: Columns, library: str | None = None) -> Any:
 
 
 def number(value: Any) -> str:
-    """Four digits that matter; the empty text for nothing."""
+    """Four significant digits; the empty text for None."""
     if value is None:
         return ""
     if not isinstance(value, (int, float)) or isinstance(value, bool):
@@ -345,7 +345,7 @@ def round_html(handed_out: Round) -> str:
 
 
 def learner_columns(learner: Learner) -> Columns:
-    """What is known of each task: for learners that count, how often it completed and what that brought on average."""
+    """One row per task: for count-based learners, its number of completions and their mean reward."""
     learnt = json.loads(learner.learnt())
     columns: Columns = {"task": learner.names}
     completions, sums = (learnt.get(key) if isinstance(learnt, dict) else None for key in ("completions", "reward_sum"))
@@ -386,7 +386,7 @@ def _shares(summary: dict[str, Any], learner: dict[str, Any]) -> tuple[float | N
         if other["learner"] == "uniform":
             even = other["regret"]["mean"]
     mean = learner["regret"]["mean"]
-    # A regret in the last digits of the optimum is none.
+    # A regret in the last digits of the optimum counts as zero.
     return (1 - mean / optimum if optimum > 0 else None, mean / even if even > 1e-9 * optimum else None)
 
 

@@ -33,7 +33,7 @@ __all__ = ["from_function", "meridian", "problem_of", "pymc_marketing", "robyn"]
 
 Channel = tuple[Curve, float]
 
-# How far a mean over draws may fall by rounding before it counts as falling.
+# A mean over draws may decrease by this much because of rounding.
 ROUNDING = 1e-9
 
 
@@ -122,7 +122,8 @@ def hill(scale: float, slope: float, kappa: float, beta: float) -> Channel:
 
 
 def hill_sigmoid(scale: float, sigma: float, beta: float, lam: float) -> Channel:
-    # The model subtracts what the sigmoid has at 0, and so does the curve; what is left at the top is the value.
+    # The model subtracts the sigmoid's value at 0, and so does the curve; the remaining maximum is
+    # the value.
     return Logistic(mid=lam * scale, width=scale / beta), sigma / (1.0 + math.exp(-beta * lam))
 
 
@@ -255,7 +256,7 @@ def rows(spend: Any, outcome: Any, chosen: Any, periods: float) -> tuple[Any, An
 
 
 def points(name: str, spend: Any, outcome: Any) -> Channel:
-    """A curve through points that rise, from nothing at no spend."""
+    """A curve through increasing points, from zero at zero spend."""
     if not (np.isfinite(spend).all() and np.isfinite(outcome).all()):
         raise ProblemError(f"table: channel `{name}` has a number that is none")
     if len(spend) == 0 or spend[0] > 0.0:

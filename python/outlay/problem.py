@@ -403,7 +403,7 @@ class Problem(_outlay.Problem):
             sizes[0],
         )
         made: Problem = super().__new__(cls, "", "columns", "the problem", os.curdir, [], given)
-        # `with_number` makes the text when it needs it.
+        # `with_number` creates the text when it needs it.
         made._origin = ("", "columns", "the problem", os.curdir, ())
         return made
 

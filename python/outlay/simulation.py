@@ -28,9 +28,9 @@ __all__ = ["Cell", "Chunk", "Result", "chunks", "play_chunk", "put_together", "s
 
 DEFAULT_LEARNERS = ("kl-ucb-plus", "algorithm-1", "uniform")
 DEFAULT_ROUNDS = 10_000
-#: Replications that the engine plays together, where it can.
+#: Replications that the engine simulates together, if possible.
 TOGETHER = 8
-#: Chunks are about so many rounds long: a bar moves, Ctrl-C is heard, and what was asked of one process is soon done.
+#: Rounds per chunk: so few that progress is shown, Ctrl-C takes effect and a process ends soon.
 CHUNK_ROUNDS = 4_000_000
 
 Problems = Union[Problem, str, "os.PathLike[str]"]
@@ -287,7 +287,7 @@ def _cases(
 
 def _case(name: str, problem: Problem, rounds: int | None, parameter: tuple[str, float] | None) -> Case:
     source = problem.source()
-    # An instance has the horizon that it is played for.
+    # An instance has the horizon of the simulation.
     own = problem.horizon if source.startswith("{") else None
     return Case(name, source, rounds if rounds is not None else own or DEFAULT_ROUNDS, parameter)
 

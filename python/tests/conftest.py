@@ -1,4 +1,4 @@
-"""What the tests share: the folder of the project, and the program to compare with."""
+"""Shared by the tests: the folder of the project, and the program to compare with."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def program() -> str:
-    """The command line's program: $OUTLAY, or one that cargo has built."""
+    """The command-line program: $OUTLAY, or the one built by cargo."""
     built = [ROOT / "target" / profile / "outlay" for profile in ("release", "debug")]
     known = [os.environ["OUTLAY"]] if "OUTLAY" in os.environ else [str(path) for path in built if path.exists()]
     if not known:
@@ -31,7 +31,7 @@ def program() -> str:
 
 @pytest.fixture(scope="session")
 def command(program: str) -> Callable[..., Any]:
-    """Runs a command in the project's folder: what it writes as JSON, read; or, where it refuses, its words."""
+    """Runs a command in the project's folder. Returns its parsed JSON output or its error message."""
 
     def run(*words: str, stdin: str | None = None, folder: Path = ROOT, is_json: bool = True) -> Any:
         done = subprocess.run([program, *words], capture_output=True, text=True, input=stdin, cwd=folder, timeout=120, check=False)

@@ -1,4 +1,5 @@
-"""Learners and environments written in Python. They are in a file of their own so that other processes can import them."""
+"""Learners and environments written in Python, in a separate file so that other processes can import
+them."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from outlay.random import Draws
 
 
 class Greedy:
-    """As the built-in `greedy`."""
+    """Like the built-in `greedy`."""
 
     name = "greedy-python"
 
@@ -20,7 +21,7 @@ class Greedy:
 
 
 class Even:
-    """As the built-in `uniform`, with its own state."""
+    """Like the built-in `uniform`, with its own state."""
 
     name = "even-python"
 

@@ -1,4 +1,4 @@
-"""The classical bandit through the adapters: the same game as the engine's own, arm by arm."""
+"""The classical bandit through the adapters gives the results of the engine, arm by arm."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def draws(rounds):
 
 
 @pytest.mark.parametrize("learner", ["kl-ucb-plus", "cucb"])
-def test_a_policy_pulls_what_the_learner_allocates(learner):
+def test_a_policy_pulls_the_arms_of_the_learner(learner):
     problem = Problem([Task(name, curve=Threshold(at=1.0)) for name in ARMS], budget=1.0)
     direct, policy = Learner(problem, learner), Policy(ARMS, learner)
     for drawn in draws(300):
@@ -45,7 +45,7 @@ def test_the_best_arm_is_found():
     assert pulls[1000:].count("blue") > 900
 
 
-def test_only_arms_that_are_there_are_pulled():
+def test_only_known_arms_are_pulled():
     policy = Policy(ARMS)
     for drawn in draws(50):
         arm = policy.pull(["red", "grey"])
@@ -53,7 +53,7 @@ def test_only_arms_that_are_there_are_pulled():
         policy.update(arm, drawn[ARMS.index(arm)])
 
 
-def test_answers_may_be_late_and_decisions_others():
+def test_rewards_may_be_late_and_decisions_external():
     policy = Policy([1, 2], reward_max=10.0)
     arms = [policy.pull() for _ in range(4)]
     for arm in arms:
@@ -67,7 +67,7 @@ def test_answers_may_be_late_and_decisions_others():
         policy.update(1, 11.0)
 
 
-def test_what_was_decided_elsewhere_is_learnt_from():
+def test_external_decisions_are_learned():
     rewards = draws(400)
     decisions = [ARMS[place % 4] for place in range(400)]
     brought = [rewards[place, place % 4] for place in range(400)]
@@ -105,7 +105,7 @@ def test_a_curve_is_a_classifier():
     assert words.predict([[10.0], [290.0]]).tolist() == ["lost", "won"]
 
 
-def test_scikit_learn_takes_it_for_its_own():
+def test_scikit_learn_accepts_the_classifier():
     spends, success, chance = spends_and_successes(1500)
     classifier = CurveClassifier(family="exponential", seed=4)
     assert is_classifier(classifier) and clone(classifier).get_params() == classifier.get_params()
@@ -115,7 +115,7 @@ def test_scikit_learn_takes_it_for_its_own():
     assert search.best_params_ == {"family": "hill"}
 
 
-#: Checks that feed tables of several columns, or index the columns of the single column that this estimator takes.
+#: Checks that use several columns, or index the columns; this estimator takes a single one.
 SEVERAL_COLUMNS = (
     "check_classifiers_train",
     "check_dict_unchanged",
@@ -143,7 +143,7 @@ def test_the_checks_of_scikit_learn_that_apply():
 
 
 def test_options_are_kept():
-    """`fit` starts again with everything that the bandit was made with."""
+    """`fit` starts again with the options of the bandit."""
     bandit = MAB(ARMS, "epsilon-greedy", epsilon=0.5, horizon=1000, seed=9, reward_max=2.0, always_cold=True)
     options = ("learner", "horizon", "seed", "reward_max", "always_cold", "feedback")
     before = [getattr(bandit.learner, option) for option in options]

@@ -32,7 +32,7 @@ def test_a_split_adds_up_and_is_certified() -> None:
     assert best.share.sum() == pytest.approx(1.0)
 
 
-def test_two_square_roots_are_known_by_hand() -> None:
+def test_two_square_roots_by_hand() -> None:
     problem = Problem([Task("a", curve=Power(0.5)), Task("b", curve=Power(0.5))])
     best = problem.allocate([0.6, 0.8])
     assert best.value == pytest.approx(1.0, abs=1e-12)
@@ -51,8 +51,8 @@ def test_values_in_order_by_name_or_from_the_problem() -> None:
     assert other.value < own.value and other.spend.tolist() != own.spend.tolist()
 
 
-def test_what_was_asked_before_does_not_matter() -> None:
-    """The oracle's buffers are kept between calls; its memory is not."""
+def test_earlier_calls_have_no_effect() -> None:
+    """The oracle keeps its buffers between calls, but no warm start."""
     rng = np.random.default_rng(7)
     for name in ("power:tasks=7", "m-set", "saturating-jobs", "square-roots:means=0.6;0.8;0.1"):
         problem = Problem.load(name)
@@ -70,7 +70,7 @@ def test_arrays_are_the_same_and_cannot_be_written_to() -> None:
         best.spend[0] = 1.0
 
 
-def test_rounding_says_what_it_costs() -> None:
+def test_rounding_reports_its_cost() -> None:
     best = channels().allocate(round=50.0)
     assert all(spend % 50.0 == 0.0 for spend in best.spend)
     assert best.rounding is not None and best.rounding["unit"] == 50.0
@@ -98,7 +98,7 @@ def test_leftover_is_kept_or_spent() -> None:
     assert problem.allocate(leftover="spend").spend.tolist() == [10.0]
 
 
-def test_a_plan_is_held_against_the_best_split() -> None:
+def test_a_plan_is_compared_with_the_best_split() -> None:
     problem = channels()
     found = problem.evaluate({"search": 300.0, "social": 300.0, "video": 400.0})
     assert found.total == 1000.0 and not found.violations
@@ -117,7 +117,7 @@ def test_value_rises_with_the_budget() -> None:
     assert [point.budget for point in frontier[2:4]] == frontier.budget[2:4].tolist()
 
 
-def test_infinite_slopes_are_told() -> None:
+def test_infinite_slopes_are_reported() -> None:
     best = Problem([Task("a", curve=Power(0.5), value=1.0), Task("b", curve=Power(0.5), value=0.0)]).allocate(budget=0.0)
     assert best.marginal_return.tolist() == [math.inf, 0.0]
     assert best.to_dict()["tasks"][0]["marginal_return"] is None

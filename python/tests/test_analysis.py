@@ -92,7 +92,7 @@ def test_replay_of_counts(
     assert ("holdout" in found.data) == ("split_at" in keywords) == ("the plan from the first part gains" in repr(found))
 
 
-def test_an_amended_ledger_is_that_of_the_command_line(command: Callable[..., Any], tmp_path: Path) -> None:
+def test_an_amended_ledger_matches_the_command_line(command: Callable[..., Any], tmp_path: Path) -> None:
     """Python and the command line amend the same ledger; the states are equal to the last byte."""
     search, radio, video = (Task(name, curve=Exponential(scale=40), volume=30) for name in ("search", "radio", "video"))
     smaller = Task("search", curve=Exponential(scale=40), volume=20)
@@ -109,7 +109,7 @@ def test_an_amended_ledger_is_that_of_the_command_line(command: Callable[..., An
     assert [{key: value for key, value in change.items() if key != "task" or value is not None} for change in difference.changed] == expected["changed"]
     assert Ledger.load(state).to_json() == ledger.to_json()
     assert difference and not ledger.amend(after)
-    # Rounds of before keep their spends and volumes; their outcomes are still taken.
+    # Earlier rounds keep their spends and volumes; their outcomes are still accepted.
     shown = ledger.show(issued)
     assert shown.spend.tolist() == [*issued.spend.tolist(), 0.0]
     assert shown.expected_completions.tolist()[:2] == issued.expected_completions.tolist()
@@ -168,7 +168,7 @@ def test_rows_that_cannot_be_replayed(channels: tuple[Path, pd.DataFrame, Proble
     counts = frame["conversions"].astype(float)
     refused(f"row {last}: count: must be a whole number of at least 0, not 1.5", frame.assign(conversions=counts.where(frame.index < last, 1.5)))
     refused(f"row {last}: revenue: .* above .* times reward_max", frame.assign(revenue=frame["revenue"].where(frame.index < last, 1e9)))
-    # The number of a row is that in the data, also after rows of tasks that the problem does not have.
+    # Row numbers are those of the data, even after rows of tasks that the problem does not have.
     more = pd.concat([frame.head(3).assign(channel="radio"), frame.assign(conversions=counts.where(frame.index > 0, -1))], ignore_index=True)
     refused("row 3: count", more)
     with pytest.raises(SimulationError, match="may complete more than once"):
@@ -244,7 +244,7 @@ def test_guards_have_costs() -> None:
     assert Ledger(Problem.load("power")).next().guards is None
 
 
-def test_fits_say_what_they_cover(root: Path, command: Callable[..., Any], tmp_path: Path) -> None:
+def test_fits_report_their_coverage(root: Path, command: Callable[..., Any], tmp_path: Path) -> None:
     flags = ["--task", "channel", "--spend", "spend", "--trials", "hours", "--success", "wins", "--reward", "order", "--budget", "40"]
     expected = command("fit", "examples/data/ads_log.csv", *flags, "--format", "json")
     log = pd.read_csv(root / "examples/data/ads_log.csv")

@@ -76,7 +76,7 @@ def test_errors_name_the_argument(arguments: dict[str, Any], message: str) -> No
 
 
 def test_a_hundred_thousand_tasks() -> None:
-    """In processor time, so that other work on the machine does not matter."""
+    """Measures processor time, so that other load on the machine does not matter."""
     rng = np.random.default_rng(1)
     scale, value = rng.uniform(1.0, 5.0, 100_000), rng.uniform(0.0, 1.0, 100_000)
     times = []

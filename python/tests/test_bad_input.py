@@ -1,4 +1,5 @@
-"""Every bad input: what is refused, with which exception and which words. Where the command line can be asked, it says the same."""
+"""Invalid input: its exceptions and messages, which are those of the command line where it
+applies."""
 
 from __future__ import annotations
 
@@ -244,15 +245,15 @@ OBSERVATIONS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("told", "message"), OBSERVATIONS, ids=range(len(OBSERVATIONS)))
-def test_observations(told: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize(("outcomes", "message"), OBSERVATIONS, ids=range(len(OBSERVATIONS)))
+def test_observations(outcomes: dict[str, Any], message: str) -> None:
     learner = Learner(unknown())
     handed_out = learner.allocate()
     before = learner.state()
     with pytest.raises(ObservationError) as refusal:
-        learner.observe(told.get("round", handed_out), **{key: value for key, value in told.items() if key != "round"})
+        learner.observe(outcomes.get("round", handed_out), **{key: value for key, value in outcomes.items() if key != "round"})
     assert str(refusal.value) == message
-    assert learner.state() == before, "something was learnt from what was refused"
+    assert learner.state() == before, "a refused observation changed the state"
 
 
 def test_observations_of_many_and_of_gains() -> None:
@@ -270,7 +271,7 @@ def test_observations_of_many_and_of_gains() -> None:
         blind.observe(handed_out, {"tv": True}, {"tv": 1.0})
 
 
-def test_told_twice() -> None:
+def test_a_repeated_report() -> None:
     learner = Learner(unknown())
     handed_out = learner.allocate()
     learner.observe(handed_out, {"tv": False})
@@ -278,7 +279,7 @@ def test_told_twice() -> None:
         learner.observe(handed_out, {"tv": True}, {"tv": 1.0})
 
 
-def test_the_command_line_says_the_same(root: Path, command: Command) -> None:
+def test_the_command_line_has_the_same_messages(root: Path, command: Command) -> None:
     def refusal(do: Callable[[], Any]) -> str:
         with pytest.raises(OutlayError) as error:
             do()
@@ -302,7 +303,7 @@ def test_the_command_line_says_the_same(root: Path, command: Command) -> None:
 
 @pytest.fixture(autouse=True)
 def in_the_projects_folder(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names of files are as the command line has them."""
+    """Names of files are reported as by the command line."""
     monkeypatch.chdir(root)
 
 

@@ -1,4 +1,4 @@
-"""The client against the real service: what it does, what it refuses, and what a service that is killed does to it."""
+"""The client with the real service: its methods, its errors, and restarts of the service."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ DAILY = {
 
 
 class Service:
-    """A real service in a folder of its own, on a free port, killed and started again at will."""
+    """A real service in its own folder, on a free port, which tests can kill and restart."""
 
     def __init__(self, program: str, folder: pathlib.Path, *options: str) -> None:
         self.program, self.folder, self.options = program, folder, options
@@ -67,7 +67,7 @@ class Service:
         raise RuntimeError(f"the service did not start:\n{''.join(said)}")
 
     def kill(self) -> None:
-        """As by a power cut."""
+        """Kills the service, as by a power cut."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
         self.process.stdout.close()
@@ -99,7 +99,7 @@ def client(service):
         yield client
 
 
-def test_the_docstring_is_true(service):
+def test_the_docstring_runs(service):
     with Client(service.url) as client:
         tests = doctest.DocTestFinder().find(outlay.client, "outlay.client", extraglobs={"client": client, "problem": PROBLEM})
         runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
@@ -108,7 +108,7 @@ def test_the_docstring_is_true(service):
         assert runner.summarize().attempted >= 40 and runner.failures == 0
 
 
-def test_the_guide_is_true(service, capsys):
+def test_the_guide_runs(service, capsys):
     page = (ROOT / "docs/reference/http-api.md").read_text(encoding="utf-8")
     codes = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert len(codes) == 2
@@ -196,32 +196,32 @@ def test_pages_are_followed_to_their_end(client):
     assert whole == sorted(whole) and [event["seq"] for event in client.events("a", page=1)] == whole and len(whole) == 3
 
 
-def test_many_reports_are_cut_into_as_many_requests_as_needed(client, monkeypatch):
+def test_many_reports_are_split_into_requests(client, monkeypatch):
     client.create("shop", PROBLEM)
     client.ask("shop", count=10)
     monkeypatch.setattr(outlay.client, "BULK_LINES", 4)
     reports = [(number, {"search": 1.0, "social": False}) for number in range(1, 11)]
     reports.insert(5, (77, {"search": 1.0}))
-    told = client.tell_many("shop", reports)
-    assert (told["accepted"], told["duplicate"], told["late"]) == (20, 0, 0)
-    assert [(line["line"], line["code"]) for line in told["refused"]] == [(6, "no-round")]
+    reported = client.tell_many("shop", reports)
+    assert (reported["accepted"], reported["duplicate"], reported["late"]) == (20, 0, 0)
+    assert [(line["line"], line["code"]) for line in reported["refused"]] == [(6, "no-round")]
     again = client.tell_many("shop", ({"round": number, "results": {"search": 1.0}} for number in range(1, 11)))
     assert (again["accepted"], again["duplicate"]) == (0, 10)
 
 
-def test_no_bulk_is_longer_or_larger_than_the_service_takes():
+def test_bulk_requests_stay_within_the_limits_of_the_service():
     lengths = [len(lines) for lines in bulks((number, {"a": False}) for number in range(25_000))]
     assert lengths == [BULK_LINES, BULK_LINES, 5_000]
     sizes = [sum(map(len, lines)) for lines in bulks((number, {"a" * 9_000: 1.0}) for number in range(300))]
     assert max(sizes) <= 1_000_000 and len(sizes) == 4
 
 
-def test_numpy_is_taken_at_its_word(client):
+def test_numpy_values_are_accepted(client):
     client.create("shop", PROBLEM)
     client.ask("shop")
     client.tell("shop", np.int64(1), {"search": np.float64(14.5), "social": np.array([False])[0]})
-    (told,) = client.rounds("shop")
-    assert [(task["completed"], task.get("reward")) for task in told["tasks"]] == [(True, pytest.approx(14.5, abs=1e-6)), (False, None)]
+    (reported,) = client.rounds("shop")
+    assert [(task["completed"], task.get("reward")) for task in reported["tasks"]] == [(True, pytest.approx(14.5, abs=1e-6)), (False, None)]
 
 
 def test_counts_and_actual_spends_are_reported_and_corrected(client):
@@ -263,7 +263,7 @@ def test_a_batch_of_completions_counts_as_its_single_reports(client):
     assert {key: batch[key] for key in ("completions", "reward_sum", "index")} == {key: single[key] for key in ("completions", "reward_sum", "index")}
 
 
-def test_a_campaign_starts_from_the_completions_of_a_log_unless_told_not_to(client):
+def test_a_campaign_starts_from_a_log_unless_it_is_ignored(client):
     tasks = [{**task, "seen": {"completions": 40, "reward": 800}} for task in DAILY["task"]]
     problem = {**DAILY, "task": tasks}
     indices = {}
@@ -277,7 +277,7 @@ def test_a_campaign_starts_from_the_completions_of_a_log_unless_told_not_to(clie
         client.create("ignored", problem, ignore_seen=False)
 
 
-def test_an_ask_with_a_key_gets_the_same_rounds_and_without_one_new_ones(client, service):
+def test_a_key_returns_the_same_rounds_and_no_key_new_ones(client, service):
     client.create("shop", PROBLEM)
     assert client.ask("shop", count=2, key="hour-1")["rounds"] == [1, 2]
     with Client(service.url) as other:
@@ -308,7 +308,7 @@ def test_allocate_needs_no_campaign(client):
     assert split["status"] == "optimal" and sum(task["spend"] for task in split["tasks"]) == pytest.approx(20, rel=1e-12)
 
 
-def test_refusals_are_typed_and_say_why(client):
+def test_refusals_have_a_type_and_a_reason(client):
     client.create("shop", PROBLEM)
     client.ask("shop")
     client.tell("shop", 1, {"search": 14.5})
@@ -340,7 +340,7 @@ def test_names_cannot_reach_other_addresses(client):
     assert refused.value.status in (400, 404) and refused.value.code != "no-route"
 
 
-def test_what_cannot_be_sent_is_said_before_it_is_sent(client):
+def test_invalid_requests_are_rejected_before_sending(client):
     client.create("shop", PROBLEM)
     with pytest.raises(ValueError, match="leave it out"):
         client.tell("shop", 1, {"search": None})
@@ -373,7 +373,7 @@ def test_tokens(service):
         assert admin not in repr(owner)
 
 
-def test_a_service_that_was_killed_is_found_again(service):
+def test_requests_survive_a_restart_of_the_service(service):
     with Client(service.url, retries=10) as client:
         client.create("shop", PROBLEM)
         assert client.ask("shop", count=2)["rounds"] == [1, 2]
@@ -386,7 +386,8 @@ def test_a_service_that_was_killed_is_found_again(service):
 
 
 def test_a_lost_answer_costs_no_round(client, monkeypatch):
-    """The connection breaks after the request has arrived: the second attempt must get the first one's rounds."""
+    """The connection breaks after the request has arrived: the second attempt must return the rounds of
+    the first."""
     client.create("shop", PROBLEM)
     real, lost = Client._once, []
 
@@ -402,7 +403,7 @@ def test_a_lost_answer_costs_no_round(client, monkeypatch):
     assert client.get("shop")["rounds"] == 2
 
 
-def test_what_must_not_happen_twice_is_not_sent_twice(client, monkeypatch):
+def test_requests_that_are_not_idempotent_are_not_repeated(client, monkeypatch):
     client.create("shop", PROBLEM)
     client.ask("shop")
     client.tell("shop", 1, {"search": 14.5})
@@ -420,7 +421,7 @@ def test_what_must_not_happen_twice_is_not_sent_twice(client, monkeypatch):
     assert [event["kind"] for event in client.events("shop")].count("corrected") == 1
 
 
-def test_a_service_that_is_away_is_said_to_be():
+def test_an_unreachable_service_is_reported():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
@@ -429,14 +430,14 @@ def test_a_service_that_is_away_is_said_to_be():
     assert url in str(broken.value) and isinstance(broken.value, ConnectionError)
 
 
-def test_a_service_that_does_not_answer_is_given_up():
+def test_a_service_that_does_not_answer_times_out():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with Client(url, timeout=0.2, retries=1) as client, pytest.raises(Unreachable):
             client.get("shop")
 
 
-def test_connections_are_kept_and_outlive_the_service_closing_them(client):
+def test_connections_are_kept_and_reopened_when_closed(client):
     client.create("shop", PROBLEM)
     kept = client._idle[-1]
     client.get("shop")
@@ -445,7 +446,7 @@ def test_connections_are_kept_and_outlive_the_service_closing_them(client):
     assert client.get("shop")["rounds"] == 0
 
 
-def test_what_is_sent_once_does_not_trust_a_kept_connection(client):
+def test_unrepeatable_requests_use_a_new_connection(client):
     client.create("shop", PROBLEM)
     client.ask("shop")
     client.tell("shop", 1, {"search": 14.5})
@@ -467,7 +468,7 @@ def test_threads_share_a_client(client):
     assert len(client._idle) <= 8
 
 
-def test_what_is_no_service_is_said_to_be_none():
+def test_other_servers_are_reported():
     class Page(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             self.send_response(200)
@@ -483,7 +484,7 @@ def test_what_is_no_service_is_said_to_be_none():
             client.get("shop")
 
 
-def test_what_is_no_problem_json_is_an_error_all_the_same():
+def test_errors_without_problem_json_are_errors():
     assert str(error_of(502, b"<html>bad gateway</html>")) == "the service answered with status 502"
     assert type(error_of(502, b"[1]")) is Unavailable and type(error_of(429, b"{}")) is TooMany
 
@@ -504,7 +505,7 @@ def test_tls(program, tmp_path, monkeypatch):
         monkeypatch.setattr(Client, "_once", counted)
         with Client(service.url) as stranger, pytest.raises(Unreachable, match="certificate"):
             stranger.get("shop")
-        # A certificate that is not trusted does not become so by waiting.
+        # An untrusted certificate is not retried.
         assert len(attempts) == 1
     finally:
         service.kill()
@@ -534,7 +535,7 @@ def test_events_are_streamed_until_the_campaign_is_deleted(client):
     asked = next(stream)
     assert (asked["kind"], asked["rounds"]) == ("asked", [1])
     client.tell("shop", 1, {"search": 14.5})
-    # Another one goes on where this one is.
+    # Another stream continues from this position.
     assert next(client.stream("shop", after=asked["seq"]))["kind"] == "told"
     client.delete("shop", force=True)
     assert [event["kind"] for event in stream] == ["told"]

@@ -1,4 +1,4 @@
-"""Python, the command line and the service give the same answers, to the last bit."""
+"""Python, the command line and the service give bit-identical answers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def load(root: Path, name: str) -> Problem:
 
 
 def given_values(problem: Problem) -> list[float]:
-    """Values for problems that have none, as odd numbers as any."""
+    """Arbitrary values for problems without values."""
     return [value if value is not None else round(0.1 + 0.8 * ((7 * place) % 11) / 11, 3) for place, value in enumerate(problem.values)]
 
 
@@ -83,16 +83,16 @@ def test_frontiers_and_plans(root: Path, command: Command, name: str, tmp_path: 
     file = tmp_path / "plan.csv"
     with open(file, "w", newline="") as text:
         csv.writer(text).writerows([["task", "spend"], *zip(problem.names, map(repr, plan))])
-    told = command("evaluate", name, "--plan", str(file), "--values", flag(values), "--format", "json")
+    printed = command("evaluate", name, "--plan", str(file), "--values", flag(values), "--format", "json")
     found = problem.evaluate(plan, values)
-    assert told["plan"] == {"total": found.total, "value": found.value, "violations": found.violations}
-    assert (told["best"]["lift"], told["best"]["relative_lift"]) == (found.lift, found.relative_lift)
-    assert told["best"]["value"] == found.best.value and told["best"]["upper_bound"] == found.best.upper_bound
-    assert [row["move"] for row in told["tasks"]] == found.moves.tolist()
+    assert printed["plan"] == {"total": found.total, "value": found.value, "violations": found.violations}
+    assert (printed["best"]["lift"], printed["best"]["relative_lift"]) == (found.lift, found.relative_lift)
+    assert printed["best"]["value"] == found.best.value and printed["best"]["upper_bound"] == found.best.upper_bound
+    assert [row["move"] for row in printed["tasks"]] == found.moves.tolist()
 
 
 def drawn(problem: Problem, success: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """What happens in a round, made up."""
+    """Made-up outcomes of a round."""
     completed = rng.uniform(size=len(problem)) < success
     reward = np.where(completed, (rng.uniform(size=len(problem)) * problem.reward_max).round(4), 0.0)
     return completed, reward
@@ -119,11 +119,11 @@ def test_the_daily_loop(root: Path, command: Command, tmp_path: Path, name: str,
     for number in range(12):
         budget = problem.budget * (1.0 if number % 3 else 1.25)
         without = [problem.names[1]] if number % 4 == 3 else []
-        told = command("next", state, "--budget", repr(budget), *(f"--without={task}" for task in without), "--format", "json")
+        printed = command("next", state, "--budget", repr(budget), *(f"--without={task}" for task in without), "--format", "json")
         mask = [task not in without for task in problem.names]
         round = mine.allocate(budget, mask if without else None)
-        assert round.round == told["round"]
-        spends = {task["task"]: task["spend"] for task in told["tasks"]}
+        assert round.round == printed["round"]
+        spends = {task["task"]: task["spend"] for task in printed["tasks"]}
         assert {task: spend for task, spend in zip(round.names, round.spend.tolist()) if task not in without} == spends
         completed, reward = drawn(problem, round.success, rng)
         mine.observe(round, completed, reward)
@@ -161,7 +161,7 @@ def ask(method: str, url: str, body: Any) -> Any:
     [("examples/shop-ads.toml", "kl-ucb-plus"), ("examples/ad-channels/ad-channels.toml", "kl-ucb-plus:c=2"), ("power", "algorithm-1"), ("m-set", "thompson")],
 )
 def test_the_service(root: Path, service: str, name: str, learner: str) -> None:
-    """The service finds every split afresh, and so does a learner that is told to."""
+    """The service solves every split cold, like a learner with `always_cold`."""
     problem = load(root, name)
     mine = Learner(problem, learner, horizon=50, seed=4, always_cold=True)
     campaign = f"{service}/v1/campaigns/{Path(name).stem}"
@@ -169,10 +169,10 @@ def test_the_service(root: Path, service: str, name: str, learner: str) -> None:
     rng = np.random.default_rng(12)
     for number in range(10):
         budget = problem.budget * (1.0 if number % 2 else 1.5)
-        told = ask("POST", f"{campaign}/rounds", {"budget": budget})
+        printed = ask("POST", f"{campaign}/rounds", {"budget": budget})
         round = mine.allocate(budget)
-        assert [round.round] == told["rounds"]
-        assert round.spend.tolist() == [task["spend"] for task in told["tasks"]]
+        assert [round.round] == printed["rounds"]
+        assert round.spend.tolist() == [task["spend"] for task in printed["tasks"]]
         completed, reward = drawn(problem, round.success, rng)
         mine.observe(round, completed, reward)
         results = [
@@ -185,10 +185,10 @@ def test_the_service(root: Path, service: str, name: str, learner: str) -> None:
 def test_the_service_splits(root: Path, service: str) -> None:
     for name in FILES[:2] + ["m-set"]:
         problem = load(root, name)
-        told = ask("POST", f"{service}/v1/allocate", {"problem": problem.to_dict(), "budget": problem.budget * 0.9})
+        printed = ask("POST", f"{service}/v1/allocate", {"problem": problem.to_dict(), "budget": problem.budget * 0.9})
         best = problem.allocate(budget=problem.budget * 0.9)
-        assert [task["spend"] for task in told["tasks"]] == best.spend.tolist()
-        assert (told["value"], told["upper_bound"], told["price"]) == (best.value, best.upper_bound, best.price)
+        assert [task["spend"] for task in printed["tasks"]] == best.spend.tolist()
+        assert (printed["value"], printed["upper_bound"], printed["price"]) == (best.value, best.upper_bound, best.price)
 
 
 @pytest.mark.parametrize(
@@ -210,23 +210,23 @@ def test_simulations(root: Path, command: Command, name: str, learners: list[str
 
 def test_a_grid(root: Path, command: Command) -> None:
     words = ["--learner", "kl-ucb-plus", "--horizon", "200", "--replications", "5", "--format", "json", "--quiet"]
-    told = command("simulate", "m-set:plays=2", "--grid", "tasks=3,5", *words)
-    assert simulate("m-set:plays=2", "kl-ucb-plus", rounds=200, replications=5, grid={"tasks": [3, 5]}, progress=False).summaries == told["runs"]
+    printed = command("simulate", "m-set:plays=2", "--grid", "tasks=3,5", *words)
+    assert simulate("m-set:plays=2", "kl-ucb-plus", rounds=200, replications=5, grid={"tasks": [3, 5]}, progress=False).summaries == printed["runs"]
     # The scale of a power curve follows the budget, if the file says so.
-    told = command("simulate", "examples/shop-ads.toml", "--grid", "budget=20,60", *words)
+    printed = command("simulate", "examples/shop-ads.toml", "--grid", "budget=20,60", *words)
     found = simulate(root / "examples/shop-ads.toml", "kl-ucb-plus", rounds=200, replications=5, grid={"budget": [20, 60]}, progress=False)
-    assert found.summaries == told["runs"]
+    assert found.summaries == printed["runs"]
 
 
 def test_fits(root: Path, command: Command) -> None:
     keys = ("trials", "successes", "family", "curve", "log_loss", "constant_log_loss", "calibration", "value", "value_error", "reason", "warnings")
 
-    def same(found: Any, told: Any) -> None:
-        assert [task["task"] for task in told["tasks"]] == [task.task for task in found.tasks]
-        for mine, theirs in zip(found.tasks, told["tasks"]):
+    def same(found: Any, printed: Any) -> None:
+        assert [task["task"] for task in printed["tasks"]] == [task.task for task in found.tasks]
+        for mine, theirs in zip(found.tasks, printed["tasks"]):
             assert {key: getattr(mine, key) for key in keys} == {key: theirs[key] for key in keys}
             assert [dict(zip(("name", "value", "low", "high"), one)) for one in mine.parameters] == theirs["parameters"]
-        assert (found.problem.budget, found.problem.reward_max) == (told["budget"], told["reward_max"])
+        assert (found.problem.budget, found.problem.reward_max) == (printed["budget"], printed["reward_max"])
 
     def columns(name: str) -> dict[str, list[str]]:
         with open(root / "examples/data" / name, newline="") as file:
@@ -239,11 +239,11 @@ def test_fits(root: Path, command: Command) -> None:
     log: dict[str, Any] = columns("ads_log.csv")
     log |= {title: numbers(log[title]) for title in ("spend", "hours", "wins", "order")}
     words = "--task channel --spend spend --trials hours --success wins --reward order --budget 40".split()
-    told = command("fit", "examples/data/ads_log.csv", *words, "--format", "json", "--quiet")
-    same(fit(log, task="channel", spend="spend", trials="hours", success="wins", reward="order", budget=40.0), told)
+    printed = command("fit", "examples/data/ads_log.csv", *words, "--format", "json", "--quiet")
+    same(fit(log, task="channel", spend="spend", trials="hours", success="wins", reward="order", budget=40.0), printed)
 
     prices: dict[str, Any] = columns("ebay_closing_prices.csv")
     prices["closing_price"] = numbers(prices["closing_price"])
     words = ["--task", "item,days", "--threshold", "closing_price"]
-    told = command("fit", "examples/data/ebay_closing_prices.csv", *words, "--format", "json", "--quiet")
-    same(fit(prices, task=["item", "days"], threshold="closing_price"), told)
+    printed = command("fit", "examples/data/ebay_closing_prices.csv", *words, "--format", "json", "--quiet")
+    same(fit(prices, task=["item", "days"], threshold="closing_price"), printed)

@@ -1,4 +1,4 @@
-"""Counts, actual spends and dates: the same results as the command line, in every form that Python users have."""
+"""Counts, actual spends and dates: the results of the command line in all forms of Python data."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def named(numbers: list[float]) -> dict[str, float]:
 
 
 def forms() -> dict[str, Callable[[Any, Any], Any]]:
-    """The same report in every form; each is called with `observe` or `report` and the round."""
+    """The same report in all forms; each is called with `observe` or `report` and the round."""
     backwards = PROBLEM.names[::-1]
     series = {key: pd.Series(numbers[::-1], index=backwards) for key, numbers in (("c", COUNTS), ("r", REWARDS), ("s", SPENDS))}
     frame = pd.DataFrame({"task": backwards, "completions": COUNTS[::-1], "reward": REWARDS[::-1], "spend": SPENDS[::-1]})
@@ -67,7 +67,7 @@ def forms() -> dict[str, Callable[[Any, Any], Any]]:
 
 
 @pytest.mark.parametrize("form", forms())
-def test_every_form_of_a_report_is_the_same(form: str) -> None:
+def test_all_forms_of_a_report_are_equivalent(form: str) -> None:
     learner, ledger = Learner(PROBLEM, always_cold=True), Ledger(PROBLEM)
     forms()[form](learner.observe, learner.allocate())
     forms()[form](ledger.report, ledger.next())
@@ -96,8 +96,8 @@ def test_many_rounds_at_once() -> None:
         many.observe_many(rounds, completions=[COUNTS] * 2)
 
 
-def test_a_batch_is_its_single_completions() -> None:
-    """24 completions in one report leave the learner as 24 rounds with one each."""
+def test_a_batch_equals_its_single_completions() -> None:
+    """24 completions in one report give the same state as 24 rounds with one each."""
     batch, single = Learner(PROBLEM), Learner(PROBLEM)
     batch.observe(batch.allocate(), completions=[24, 0, 0], reward=[60.0, 0, 0])
     for _ in range(24):
@@ -120,7 +120,7 @@ def test_unknown_outcomes_stay_open() -> None:
 
 
 class Spends:
-    """A learner that keeps what it observes."""
+    """A learner that records its observations."""
 
     seen: list[tuple[Any, ...]] = []
 
@@ -139,10 +139,10 @@ def test_actual_spends_reach_learners_that_use_them() -> None:
     assert [row[1] for row in Spends.seen] == [41.5, issued.spend[1], 20.0]
     assert Spends.seen[0] == (0, 41.5, 24, pytest.approx(410.5, rel=1e-12))
     single = Problem([Task(curve=Exponential(scale=40)), Task(curve=Exponential(scale=40))], budget=100)
-    plain, told = (Learner(single, "lattimore", horizon=50) for _ in range(2))
-    for made, spend in ((plain, None), (told, [1.0, 1.0])):
+    plain, informed = (Learner(single, "lattimore", horizon=50) for _ in range(2))
+    for made, spend in ((plain, None), (informed, [1.0, 1.0])):
         made.observe(made.allocate(), [False, True], [0, 1], spend=spend)
-    assert plain.allocate().spend.tolist() != told.allocate().spend.tolist()
+    assert plain.allocate().spend.tolist() != informed.allocate().spend.tolist()
     ledger = Ledger(single, "lattimore", horizon=50)
     ledger.report(ledger.next(), [False, True], [0, 1], spend=[1.0, 1.0])
     cold = Learner(single, "lattimore", horizon=50, always_cold=True)
@@ -214,8 +214,8 @@ def test_the_daily_loop_with_counts(program: str, command: Callable[..., Any], t
     for number in range(1, 13):
         day = f"2026-11-{number:02}"
         mine = ledger.next(key=day, round=0.5)
-        told = command("next", state, "--key", day, "--round", "0.5", "--format", "json")
-        assert mine.spend.tolist() == [task["spend"] for task in told["tasks"]] and mine.key == told["key"] == day
+        printed = command("next", state, "--key", day, "--round", "0.5", "--format", "json")
+        assert mine.spend.tolist() == [task["spend"] for task in printed["tasks"]] and mine.key == printed["key"] == day
         assert (mine.spend % 0.5 == 0).all()
         assert ledger.next(key=day).round == mine.round == number
         counts = rng.poisson(mine.expected_completions)
@@ -382,7 +382,7 @@ class Wrong(Environment):
         return self.completions, self.reward
 
 
-def test_environments_of_your_own_with_counts() -> None:
+def test_custom_environments_with_counts() -> None:
     with pytest.raises(SimulationError, match="environment: draw returned 1.5 completions for task 0 in round 1"):
         simulate(PROBLEM, "kl-ucb-plus", rounds=5, replications=1, environment=Wrong)
 
@@ -393,7 +393,7 @@ def test_environments_of_your_own_with_counts() -> None:
         simulate(PROBLEM, "kl-ucb-plus", rounds=5, replications=1, environment=TooMuch)
 
 
-def test_bounds_beside_a_run(program: str, command: Callable[..., Any], tmp_path: Path) -> None:
+def test_bounds_compared_with_a_run(program: str, command: Callable[..., Any], tmp_path: Path) -> None:
     folder = str(tmp_path / "run")
     learners = ["--learner=kl-ucb-plus", "--learner=algorithm-1", "--learner=uniform"]
     words = ["simulate", "power", *learners, "--horizon", "500", "--replications", "4", "--out", folder]
@@ -413,14 +413,14 @@ def test_bounds_beside_a_run(program: str, command: Callable[..., Any], tmp_path
 
 
 def test_scales_and_volumes_of_a_round(command: Callable[..., Any], tmp_path: Path) -> None:
-    """A round with its own curves: the same from the command line, from a ledger, and from a learner in every form."""
+    """A round with its own curves is the same from the command line, a ledger, and a learner."""
     state, problem = str(tmp_path / "state.json"), str(tmp_path / "problem.toml")
     PROBLEM.save(problem)
     command("new", state, "--problem", problem, is_json=False)
-    told = command("next", state, "--scale", "search=1.5", "--volume", "video=40", "--format", "json")
+    printed = command("next", state, "--scale", "search=1.5", "--volume", "video=40", "--format", "json")
     ledger = Ledger(PROBLEM)
     issued = ledger.next(scale={"search": 1.5}, volume={"video": 40})
-    assert issued.spend.tolist() == [task["spend"] for task in told["tasks"]]
+    assert issued.spend.tolist() == [task["spend"] for task in printed["tasks"]]
     assert Ledger.load(state).to_json() == ledger.to_json()
     for made in (issued, ledger.show(1), pickle.loads(pickle.dumps(issued))):
         assert made.scale is not None and made.scale.tolist() == [1.5, 1, 1]

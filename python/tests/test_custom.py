@@ -15,7 +15,7 @@ def smooth(spend: float) -> float:
     return 1.0 - math.exp(-spend / 90.0)
 
 
-def test_points_are_as_close_as_they_say() -> None:
+def test_points_are_as_close_as_stated() -> None:
     for function, shape in [(smooth, "concave"), (lambda x: min(1.0, math.sqrt(x / 400.0)), "concave"), (lambda x: x**3 / (x**3 + 1e6), "monotone")]:
         curve = Custom(function, shape)
         spends = np.linspace(0.0, 400.0, 40_001)
@@ -24,7 +24,7 @@ def test_points_are_as_close_as_they_say() -> None:
         assert curve.error(200.0) <= 2e-6
 
 
-def test_a_split_is_that_of_the_family() -> None:
+def test_a_split_equals_that_of_the_family() -> None:
     known = Problem([Task("a", curve=Exponential(90.0), value=0.6), Task("b", curve=Hill(80.0, 3.0), value=0.7)], budget=200.0)
     own = Problem(
         [
@@ -68,7 +68,7 @@ def test_ceilings_apply() -> None:
         ),
     ],
 )
-def test_what_is_not_as_declared_is_refused(make: object, message: str) -> None:
+def test_functions_that_break_their_declaration_are_refused(make: object, message: str) -> None:
     with pytest.raises(ProblemError) as refusal:
         make()  # type: ignore[operator]
     assert str(refusal.value).startswith(message)

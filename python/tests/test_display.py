@@ -1,4 +1,4 @@
-"""How things look, and what they become: tables, notebooks, pictures, pickles."""
+"""Representations of results: tables, notebooks, plots, pickles."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_texts_are_tables(shop: Problem, result: outlay.Result) -> None:
 
 
 class Checker(html.parser.HTMLParser):
-    """Counts cells, and refuses tags that are not closed."""
+    """Counts cells, and rejects unclosed tags."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ def test_frames_of_a_simulation(result: outlay.Result) -> None:
     assert curves.groupby(["problem", "learner"]).last()["round"].tolist() == [200] * 4
 
 
-def test_a_picture(result: outlay.Result) -> None:
+def test_a_plot(result: outlay.Result) -> None:
     axes = result.plot()
     assert [line.get_label() for line in axes.get_lines()] == ["power: kl-ucb-plus", "power: uniform", "m-set: kl-ucb-plus", "m-set: uniform"]
     assert axes.get_lines()[0].get_ydata()[-1] == result.summaries[0]["learners"][0]["regret"]["mean"]

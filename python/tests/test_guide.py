@@ -1,4 +1,4 @@
-"""The guide is true: its examples are run as they stand."""
+"""Runs the examples of the guide."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ def test_guide(root: Path, guide: str, least: int, monkeypatch: pytest.MonkeyPat
     examples = "\n".join(re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
     test = doctest.DocTestParser().get_doctest(examples, {}, guide, guide, 0)
     assert len(test.examples) >= least
-    told: list[str] = []
-    results = doctest.DocTestRunner(verbose=False).run(test, out=told.append)
-    assert results.failed == 0, "".join(told)
+    output: list[str] = []
+    results = doctest.DocTestRunner(verbose=False).run(test, out=output.append)
+    assert results.failed == 0, "".join(output)

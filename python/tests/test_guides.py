@@ -1,4 +1,4 @@
-"""The code of the guides runs as it stands: the Python blocks of a page, one after the other."""
+"""Runs the Python blocks of the guides, one after the other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def run_blocks(page: str) -> dict:
     assert blocks, f"{page} has no code"
     names: dict = {"__name__": "__main__"}
     for block in blocks:
-        # Empty lines before it, so that a traceback names the line of the page.
+        # Preceded by empty lines, so that a traceback names the line of the page.
         line = text.count("\n", 0, block.start(1))
         exec(compile("\n" * line + block.group(1), str(DOCS / page), "exec"), names)
     return names

@@ -1,4 +1,4 @@
-"""Curves from other models against those models' formulas, written down here once more."""
+"""Curves from other models, compared with the formulas of these models, which are repeated here."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PYMC = {
 
 
 @pytest.mark.parametrize("name", PYMC)
-def test_pymc_marketing_is_met_exactly(name):
+def test_pymc_marketing_is_matched_exactly(name):
     parameters, formula = PYMC[name]
     ends = {"up_to": 400.0} if name == "root" else {}
     curve, value = pymc_marketing(name, channel_scale=CHANNEL, target_scale=TARGET, **ends, **parameters)
@@ -46,7 +46,7 @@ def test_pymc_marketing_is_met_exactly(name):
 
 
 @pytest.mark.parametrize("alpha", [0.6, 1.0, 2.4])
-def test_robyn_is_met_exactly(alpha):
+def test_robyn_is_matched_exactly(alpha):
     adstocked = np.array([20.0, 310.0, 95.0, 180.0])
     gamma, coefficient, theta = 0.35, 1234.5, 0.3
     inflexion = float(np.array([adstocked.min(), adstocked.max()]) @ np.array([1 - gamma, gamma]))
@@ -54,7 +54,7 @@ def test_robyn_is_met_exactly(alpha):
     curve, value = robyn(alpha=alpha, gamma=gamma, coefficient=coefficient, spend_range=(adstocked.min(), adstocked.max()))
     np.testing.assert_allclose(value * curve(SPENDS), expected, rtol=1e-12, atol=1e-9)
     assert robyn(alpha=alpha, inflexion=inflexion, coefficient=coefficient)[0].half_at == pytest.approx(curve.half_at, rel=1e-15)
-    # A steady spend x comes to x + theta x + theta² x + … after a geometric adstock.
+    # A constant spend x becomes x + theta x + theta² x + … after a geometric adstock.
     steady = SPENDS * sum(theta**lag for lag in range(200))
     curve, value = robyn(alpha=alpha, inflexion=inflexion, coefficient=coefficient, carryover=1 / (1 - theta))
     expected = coefficient * steady**alpha / (steady**alpha + inflexion**alpha)
@@ -62,7 +62,8 @@ def test_robyn_is_met_exactly(alpha):
 
 
 def response_table(step=0.05):
-    """As Meridian's, long form: two channels, a mean and an upper bound at each spend."""
+    """A table like Meridian's, in long form: two channels, a mean and an upper bound at each
+    spend."""
     rows = {"channel": [], "spend": [], "incremental_outcome": [], "metric": []}
     truth = {"tv": lambda x: 5e6 * x**0.9 / (x**0.9 + 3e6**0.9), "radio": lambda x: 2e6 * (1 - np.exp(-x / 8e5))}
     for name, (response, spent) in {"tv": (truth["tv"], 2.6e6), "radio": (truth["radio"], 5.2e5)}.items():
@@ -74,7 +75,7 @@ def response_table(step=0.05):
     return rows, truth
 
 
-def test_meridian_tables_are_met_at_their_points_and_nearly_between():
+def test_meridian_tables_are_matched_at_their_points_and_nearly_between():
     table, truth = response_table()
     channels = meridian(table, periods=104)
     assert list(channels) == ["tv", "radio"]
@@ -98,7 +99,7 @@ def test_meridian_as_a_data_frame():
     assert meridian(frame)["radio"] == meridian(table)["radio"]
 
 
-def test_meridian_as_it_comes():
+def test_meridian_output_is_read_directly():
     """The dimensions, coordinates and variables of `Analyzer.response_curves()`."""
     xarray = pytest.importorskip("xarray")
     table, _ = response_table(step=0.2)
@@ -116,7 +117,7 @@ def test_meridian_as_it_comes():
     assert meridian(dataset, periods=52) == meridian(table, periods=52)
 
 
-def test_the_split_of_other_peoples_curves_is_theirs():
+def test_the_split_of_imported_curves_matches_their_library():
     """Two Michaelis-Menten channels: the best split has equal marginal returns, which has a closed form."""
     a = pymc_marketing("michaelis_menten", alpha=0.8, lam=0.5, channel_scale=200.0, target_scale=1000.0)
     b = pymc_marketing("michaelis_menten", alpha=0.5, lam=0.2, channel_scale=300.0, target_scale=1000.0)
@@ -170,6 +171,6 @@ def columns(spend, outcome, **more):
 
 
 @pytest.mark.parametrize("make, message", WRONG, ids=[message for _, message in WRONG])
-def test_what_cannot_be_is_said(make, message):
+def test_impossible_input_is_reported(make, message):
     with pytest.raises(ProblemError, match=message):
         make()

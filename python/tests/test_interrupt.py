@@ -33,7 +33,7 @@ except KeyboardInterrupt:
     try:
         assert running.stdout is not None
         assert running.stdout.readline() == "ready\n"
-        # Not before the work itself has begun; a signal that comes early is heard all the same.
+        # The signal is sent after the work has begun, though an earlier one would work too.
         with pytest.raises(subprocess.TimeoutExpired):
             running.wait(1.0)
         running.send_signal(signal.SIGINT)

@@ -18,7 +18,7 @@ def problem() -> Problem:
 
 
 def shuffled(numbers: list[float]) -> list[object]:
-    """The same numbers in another order, with labels, in every form."""
+    """The same numbers in another order, with labels, in all forms."""
     order = [2, 0, 1]
     names, cells = [NAMES[place] for place in order], [numbers[place] for place in order]
     return [
@@ -49,7 +49,7 @@ WRONG = [
     (pd.Series([1.0, 2.0, 3.0], index=["search", "social", "radio"]), "radio is not a task, video is missing"),
     (pd.Series([1.0, 2.0], index=["search", "social"]), "video is missing"),
     (pd.Series([1.0, 2.0, 3.0, 4.0], index=[*NAMES, "search"]), "search occurs more than once"),
-    # A sorted or filtered Series keeps row numbers that are no longer the order of the tasks.
+    # The row numbers of a sorted or filtered Series are no longer in the order of the tasks.
     (pd.Series([3.0, 1.0, 2.0]).sort_values(), "1, 2, 0 are not tasks"),
     (pd.Series([1.0, 2.0], index=pd.MultiIndex.from_tuples([("a", 1), ("b", 2)])), "the index has 2 levels"),
     (pd.DataFrame({"task": NAMES, "worth": [1, 2, 3]}), "has no column"),
@@ -117,13 +117,13 @@ BAD_ROWS = [
     ({"round": [0.5], "task": ["video"], "completed": [1], "reward": [1.0]}, "row 0: round: must be a whole number"),
     ({"task": ["video"], "completed": [1], "reward": [1.0]}, "has no column round; it has task, completed, reward"),
     ({"round": [1, 1], "task": ["video"] * 2, "completed": [0, 0]}, "row 1: task video occurs twice in round 1"),
-    # The first row alone would be valid: nothing of the frame is learnt.
+    # The first row alone would be valid, but the whole frame is rejected.
     ({"round": [1, 9], "task": ["video"] * 2, "completed": [1, 1], "reward": [1.0, 1.0]}, "round 9 is not open"),
 ]
 
 
 @pytest.mark.parametrize(("rows", "message"), BAD_ROWS)
-def test_nothing_is_learnt_from_an_invalid_frame(rows: dict[str, list[object]], message: str) -> None:
+def test_an_invalid_frame_changes_nothing(rows: dict[str, list[object]], message: str) -> None:
     learner = Learner(problem())
     learner.allocate()
     before = learner.state()

@@ -19,7 +19,7 @@ def problem() -> Problem:
 
 
 def play(learner: Learner, rounds: int, seed: int) -> list[list[float]]:
-    """Rounds whose outcomes depend on the seed and the splits alone."""
+    """Rounds whose outcomes depend only on the seed and the splits."""
     rng = np.random.default_rng(seed)
     spends = []
     for _ in range(rounds):
@@ -30,7 +30,7 @@ def play(learner: Learner, rounds: int, seed: int) -> list[list[float]]:
     return spends
 
 
-def test_a_loop_learns_what_pays() -> None:
+def test_a_loop_learns_the_better_task() -> None:
     learner = Learner(problem())
     rng = np.random.default_rng(1)
     for _ in range(3000):
@@ -43,7 +43,7 @@ def test_a_loop_learns_what_pays() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, *_ in _outlay.learners() if name != "full"])
-def test_every_learner_plays_is_saved_and_goes_on(name: str, tmp_path: Path) -> None:
+def test_every_learner_is_saved_and_continues(name: str, tmp_path: Path) -> None:
     never_stopped = Learner(problem(), name, horizon=80, seed=5)
     stopped = Learner(problem(), name, horizon=80, seed=5)
     assert play(never_stopped, 30, 1) == play(stopped, 30, 1)
@@ -60,7 +60,7 @@ def test_every_learner_plays_is_saved_and_goes_on(name: str, tmp_path: Path) -> 
     assert not list(tmp_path.glob("*.part"))
 
 
-def test_full_feedback_is_shown_every_reward() -> None:
+def test_full_feedback_includes_every_reward() -> None:
     learner = Learner(problem(), "full", horizon=100)
     handed_out = learner.allocate()
     with pytest.raises(ObservationError, match="its reward is missing; full is shown every reward"):
@@ -69,7 +69,7 @@ def test_full_feedback_is_shown_every_reward() -> None:
     assert json.loads(learner.learnt())["completions"] == [1, 1, 1]
 
 
-def test_outcomes_come_late_in_part_and_in_any_order() -> None:
+def test_outcomes_may_be_late_partial_and_in_any_order() -> None:
     learner = Learner(problem())
     first, second, third = (learner.allocate() for _ in range(3))
     learner.observe(third, [True, False, True], [1.0, 0.0, 2.0])
@@ -79,12 +79,12 @@ def test_outcomes_come_late_in_part_and_in_any_order() -> None:
     learner.observe(int(second), np.array([0, 0, 1]), [np.nan, np.nan, 1.0])
     assert learner.open_rounds == 0
     assert json.loads(learner.learnt()) == {"completions": [1, 1, 3], "reward_sum": [250_000_000, 0, 1_750_000_000]}
-    for told in (first, 2):
+    for number in (first, 2):
         with pytest.raises(ObservationError, match="is not open"):
-            learner.observe(told, [False] * 3)
+            learner.observe(number, [False] * 3)
 
 
-def test_tasks_that_are_away_get_nothing_and_tell_nothing() -> None:
+def test_unavailable_tasks_get_nothing_and_report_nothing() -> None:
     learner = Learner(problem())
     handed_out = learner.allocate(budget=50.0, mask=[True, False, True])
     assert handed_out.spend[1] == 0.0 and handed_out.success[1] == 0.0 and handed_out.mask is not None
@@ -92,12 +92,12 @@ def test_tasks_that_are_away_get_nothing_and_tell_nothing() -> None:
         learner.observe(handed_out, [True, True, False], [1.0, 1.0, 0.0])
     learner.observe(handed_out, [True, False, False], [1.0, 0.0, 0.0])
     assert learner.open_rounds == 0
-    # Nobody completes who is not there, whatever a curve's floor says.
+    # Unavailable tasks do not complete, even if their curves have a floor.
     lucky = Learner(Problem([Task("a", curve=Power(0.5, floor=0.3)), Task("b", curve=Power(0.5))]))
     assert lucky.allocate(mask=[False, True]).success[0] == 0.0 and lucky.allocate(budget=0.0).success[0] == 0.3
 
 
-def test_many_at_once_is_the_same_as_one_by_one() -> None:
+def test_many_rounds_at_once_equal_single_rounds() -> None:
     rng = np.random.default_rng(3)
     one, many = Learner(problem()), Learner(problem())
     completed = rng.uniform(size=(50, 3)) < 0.5
@@ -111,7 +111,7 @@ def test_many_at_once_is_the_same_as_one_by_one() -> None:
     assert one.learnt() == many.learnt() and one.allocate().spend.tolist() == many.allocate().spend.tolist()
 
 
-def test_gains_for_those_who_see_no_more() -> None:
+def test_gains_for_bandit_feedback() -> None:
     by_gain, by_task = Learner(problem(), "oful", horizon=50), Learner(problem(), "oful", horizon=50)
     for number in range(10):
         by_gain.observe(by_gain.allocate(), gain=1.0 + number % 3)
@@ -127,7 +127,7 @@ def test_guards_hold_and_are_saved() -> None:
     assert play(again, 20, 2) == play(learner, 20, 2)
 
 
-def test_what_it_was_made_with_is_saved() -> None:
+def test_the_options_of_a_learner_are_saved() -> None:
     learner = Learner(problem(), "thompson", horizon=70, feedback="full", seed=9, always_cold=True)
     again = Learner.from_json(learner.to_json())
     keys = ("learner", "horizon", "feedback", "seed", "always_cold", "names", "rounds", "open_rounds", "reward_max")

@@ -1,4 +1,4 @@
-"""The notebooks run, and say what their committed outputs say."""
+"""The notebooks run and reproduce their committed outputs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def runner():
 
 
 def said(notebook):
-    """What each cell says in words; of pictures, that there is one."""
+    """The text output of each cell; plots are only counted."""
     words = []
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
@@ -34,7 +34,7 @@ def test_all_notebooks_are_tested():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_notebook_says_what_is_committed(name):
+def test_a_notebook_reproduces_its_committed_output(name):
     nbformat = pytest.importorskip("nbformat")
     pytest.importorskip("nbclient")
     committed = nbformat.read(NOTEBOOKS / name, as_version=4)

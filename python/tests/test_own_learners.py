@@ -1,4 +1,4 @@
-"""Learners and environments of the user: the same numbers as built-in ones, on threads and in processes."""
+"""Custom learners and environments give the numbers of built-in ones, on threads and in processes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_rewards_and_weights_are_in_the_unit_of_the_problem(root: Path) -> None:
     assert played[0]["regret"] == pytest.approx(played[1]["regret"], rel=1e-9)
 
 
-def test_a_learner_that_decides_itself() -> None:
+def test_a_learner_that_chooses_allocations() -> None:
     result = simulate("power", ["uniform", policies.Even()], rounds=300, replications=3)
     assert result.arrays[0][0]["regret"] == pytest.approx(result.arrays[0][1]["regret"], rel=1e-12)
     assert [learner["learner"] for learner in result.summaries[0]["learners"]] == ["uniform", "even-python"]
@@ -52,7 +52,7 @@ def test_gains_starts_and_delays() -> None:
     assert len(set(random)) == 4
 
 
-def test_processes_play_the_same() -> None:
+def test_processes_give_the_same_results() -> None:
     learners = ["kl-ucb-plus", policies.Greedy, policies.Even()]
     here = simulate("power", learners, rounds=200, replications=16)
     with ProcessPoolExecutor(2) as executor:
@@ -115,7 +115,7 @@ class BadDraw(NoDraw):
         return [True] * 5, [7.0] * 5
 
 
-def test_what_they_raise_reaches_the_caller() -> None:
+def test_exceptions_of_custom_learners_reach_the_caller() -> None:
     with pytest.raises(RuntimeError, match="no idea"):
         simulate("power", [Raises], rounds=5000, replications=4)
     learner = Learner(Problem.load("power"), Raises)
@@ -136,7 +136,7 @@ def test_what_they_raise_reaches_the_caller() -> None:
         (7, "must be a name, or a class with a method index"),
     ],
 )
-def test_learners_that_cannot_play(learner: Any, message: str) -> None:
+def test_invalid_learners(learner: Any, message: str) -> None:
     with pytest.raises(LearnerError, match=message):
         simulate("power", [learner], rounds=10, replications=2)
 
@@ -145,12 +145,12 @@ def test_learners_that_cannot_play(learner: Any, message: str) -> None:
     ("environment", "message"),
     [(NoDraw, "NoDraw has no method draw"), (BadDraw, "draw returned the reward 7 for task 0"), (3, "must be a class")],
 )
-def test_environments_that_cannot_draw(environment: Any, message: str) -> None:
+def test_invalid_environments(environment: Any, message: str) -> None:
     with pytest.raises(SimulationError, match=message):
         simulate("power", ["greedy"], rounds=10, replications=2, environment=environment)
 
 
-def test_own_learners_are_saved() -> None:
+def test_custom_learners_are_saved() -> None:
     problem = Problem.load("power")
     for own in (policies.Greedy, policies.Even()):
         learner = Learner(problem, own)
@@ -165,8 +165,9 @@ def test_own_learners_are_saved() -> None:
         Learner(problem, policies.Gains).to_json()
 
 
-def test_the_stream_is_that_of_the_engine() -> None:
-    """Against the numbers that the Rust library checks as well, and against a second implementation."""
+def test_the_stream_matches_the_engine() -> None:
+    """Compares with the numbers in the tests of the Rust library, and with a second
+    implementation."""
     assert Draws(1, "completion").uniform(1, 1)[0] == 0.9250777258326593
     assert Draws(1, "reward").uniform(1, 1)[0] == 0.3805995096134631
     assert Draws(7, "learner").uniform(1000, 5)[4] == 0.846565866462442

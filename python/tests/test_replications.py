@@ -1,4 +1,4 @@
-"""Replications: played in parts or at once, by one process or several, they are the same."""
+"""Replications are the same in chunks or at once, in one process or several."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def source(name: str) -> str:
 
 
 @pytest.mark.parametrize(("name", "learner"), CELLS)
-def test_parts_put_together_are_the_whole(name: str, learner: str) -> None:
+def test_chunks_add_up_to_the_whole_run(name: str, learner: str) -> None:
     def play(first: int, count: int) -> dict[str, np.ndarray]:
         return _outlay.play(source(name), learner, 700, 5, first, count)
 
@@ -55,7 +55,7 @@ def test_parts_put_together_are_the_whole(name: str, learner: str) -> None:
     assert whole["seed"].tolist() == list(range(5, 28))
     assert whole["trace"].shape[1] == len(_outlay.checkpoints(700)) == whole["spend"].shape[1]
     assert (whole["trace"][:, -1] == whole["regret"]).all()
-    # Replications differ, or the test says nothing.
+    # Replications must differ, or the test is meaningless.
     assert len(set(whole["realised_regret"].tolist())) > 1 or name == "unknown-thresholds"
 
 

@@ -1,4 +1,4 @@
-"""Simulations on executors: the same result to the last bit from all of them, also when workers die."""
+"""Simulations on executors are bit-identical, even if workers die."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from outlay.errors import OutlayError, SimulationError
 from outlay.simulation import Cell, simulate
 from outlay.sweep import ATTEMPTS, PARTS, play_on
 
-# Every learner on every problem is a cell; replications enough for several chunks of each.
+# Every learner on every problem is a cell, with enough replications for several chunks.
 SWEEP = dict(
     problem=["m-set", "k-armed"], learners=["kl-ucb-plus", "uniform"], rounds=400, replications=50, seed=11, progress=False
 )
@@ -48,7 +48,7 @@ def test_processes(expected):
 
 
 @pytest.mark.parametrize("parts", [1, 3, PARTS, 1000])
-def test_however_it_is_cut(expected, parts):
+def test_any_number_of_chunks(expected, parts):
     cell = Cell("m-set", "kl-ucb-plus", 400, 11, 50, name="m-set")
     with ThreadPoolExecutor(2) as executor:
         (played,) = play_on(executor, [cell], parts=parts)
@@ -57,7 +57,7 @@ def test_however_it_is_cut(expected, parts):
 
 
 class Wrapped:
-    """An executor whose workers do something else first; `submit` counts."""
+    """An executor whose workers run another function first; `submit` counts calls."""
 
     def __init__(self, pool, first):
         self.pool, self.first, self.submitted = pool, first, 0
@@ -79,7 +79,7 @@ def test_a_chunk_that_fails_is_sent_again(expected):
     assert executor.submitted == 4 * 7 + 4 * (ATTEMPTS - 1)
 
 
-def test_one_that_fails_for_good_is_named():
+def test_a_chunk_that_always_fails_is_named():
     def broken(_, function, cell, first, count, attempt):
         if cell.learner == "uniform" and first == 16:
             raise MemoryError("no room")
@@ -93,7 +93,7 @@ def test_one_that_fails_for_good_is_named():
     assert isinstance(refused.value.__cause__, MemoryError)
 
 
-def test_what_is_wrong_with_the_input_is_not_tried_again():
+def test_invalid_input_is_not_retried():
     with ThreadPoolExecutor(2) as pool:
         executor = Wrapped(pool, lambda _, function, *arguments: function(*arguments))
         with pytest.raises(OutlayError, match="nobody"):
@@ -101,7 +101,7 @@ def test_what_is_wrong_with_the_input_is_not_tried_again():
     assert executor.submitted == 1
 
 
-def test_a_pool_that_is_broken_is_said_to_be():
+def test_a_broken_pool_is_reported():
     class Deadly:
         def submit(self, *call):
             return pool.submit(os._exit, 9)
@@ -111,7 +111,7 @@ def test_a_pool_that_is_broken_is_said_to_be():
             simulate(**SWEEP, executor=Deadly())
 
 
-def test_an_interrupt_cancels_what_waits():
+def test_an_interrupt_cancels_waiting_chunks():
     started = []
 
     def interrupting(number, function, *arguments):
@@ -121,7 +121,7 @@ def test_an_interrupt_cancels_what_waits():
             while executor.submitted < 4 * 7:
                 time.sleep(0.001)
             _thread.interrupt_main()
-            # Nothing else is begun before the main thread has cancelled it.
+            # No other chunk starts before the main thread has cancelled it.
             cancelled.wait(30)
         return function(*arguments)
 
@@ -134,7 +134,7 @@ def test_an_interrupt_cancels_what_waits():
     assert started == [1, 2]
 
 
-def test_what_is_no_executor_is_said():
+def test_an_invalid_executor_is_reported():
     with pytest.raises(SimulationError, match="executor: must have a method submit.*not be a int"):
         simulate(**SWEEP, executor=3)
 

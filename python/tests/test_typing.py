@@ -21,7 +21,7 @@ FOLDER = Path(__file__).resolve().parent
 
 
 def checked(*command: str) -> subprocess.CompletedProcess[str]:
-    # The package as it is installed, not the folder beside the tests.
+    # The installed package, not the folder beside the tests.
     return subprocess.run([*command, str(FOLDER / "typed_script.py")], capture_output=True, text=True, check=False, cwd=FOLDER)
 
 
@@ -45,7 +45,7 @@ def test_the_stubs_have_the_docstrings_of_the_compiled_half(root: Path) -> None:
     assert module.stubs() == module.PATH.read_text(encoding="utf-8"), "run python/stubs"
 
 
-#: Functions that raise no exception of their own, whatever the arguments; all others have a section Raises.
+#: Functions that raise no exceptions for any arguments; all others have a section Raises.
 NEVER_RAISE = {
     "Allocation.to_dict",
     "Client.close",
@@ -89,7 +89,7 @@ def public() -> list[tuple[str, Any]]:
                 for method in dict.fromkeys(method for base in own for method in vars(base)):
                     value = inspect.getattr_static(thing, method)
                     is_method = callable(getattr(thing, method)) and not isinstance(value, (property, enum.Enum))
-                    # scikit-learn adds methods of its own to a class.
+                    # scikit-learn adds its own methods to a class.
                     is_foreign = type(value).__module__.startswith("sklearn")
                     if is_method and not is_foreign and not method.startswith("_"):
                         found.append((f"{prefix}.{name}.{method}", getattr(thing, method)))
@@ -132,7 +132,7 @@ def test_functions_without_a_section_raises_raise_nothing() -> None:
     assert NEVER_RAISE <= known.keys(), NEVER_RAISE - known.keys()
     for name in NEVER_RAISE:
         if not inspect.isfunction(known[name]):
-            continue  # of the compiled half
+            continue  # a function of the compiled module
         source = textwrap.dedent(inspect.getsource(known[name]))
         assert not any(isinstance(node, ast.Raise) for node in ast.walk(ast.parse(source))), name
 

@@ -1,9 +1,9 @@
-//! outlay and UCB1 of other libraries in the same loop on ten Bernoulli arms: choose an arm, draw
-//! its reward, tell the library. Prints a line of JSON a library.
+//! outlay and the UCB1 of other libraries in the same loop on Bernoulli arms: choose an arm, draw
+//! its reward, report it to the library. Prints one line of JSON per library.
 //!
-//! `peers HORIZON SECONDS MEAN...`: the fastest run counts, by the wall clock. All use the width of
-//! outlay's `cucb`, sqrt(1.5 log t / N), and outlay's random stream; its definition is in
-//! docs/explanation/model.md.
+//! `peers HORIZON SECONDS MEAN...`: the fastest run by the wall clock counts. All use the width of
+//! outlay's `cucb`, sqrt(1.5 log t / N), and outlay's random stream, which
+//! docs/explanation/model.md defines.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -117,14 +117,14 @@ mod others {
 
     use super::Arms;
 
-    /// Both write the width as c sqrt(2 log t / N).
+    /// Both libraries define the width as c sqrt(2 log t / N).
     const WIDTH: f64 = 0.75;
 
     pub fn rill_ml(arms: &Arms, horizon: u64) -> f64 {
         let mut config = Ucb1Config::default();
         config.exploration_constant = WIDTH.sqrt();
         let mut bandit = Ucb1::new(arms.means.len(), config).expect("arms");
-        // UCB1 draws nothing; the signature wants a generator.
+        // UCB1 draws no random numbers, but the signature requires a generator.
         let mut unused = rand08::rngs::mock::StepRng::new(0, 1);
         let mut regret = 0.0;
         for round in 1..=horizon {

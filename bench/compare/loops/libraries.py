@@ -1,4 +1,5 @@
-"""UCB1 of Python's bandit libraries: choose an arm, draw its reward, tell the library. The width is that of `cucb`, sqrt(1.5 log t / N)."""
+"""UCB1 of Python's bandit libraries: choose an arm, draw its reward, report it to the library. The
+width is that of `cucb`, sqrt(1.5 log t / N)."""
 
 import math
 import time
@@ -8,7 +9,7 @@ from river import bandit
 
 from .paper import SEED, uniforms
 
-# Both write the width as c sqrt(2 log t / N).
+# Both libraries define the width as c sqrt(2 log t / N).
 WIDTH = math.sqrt(0.75)
 
 
@@ -27,7 +28,8 @@ class River:
 class Mabwiser:
     def __init__(self, arms):
         self.mab = MAB(list(range(arms)), LearningPolicy.UCB1(alpha=WIDTH), seed=SEED)
-        # It must have seen something before it chooses; an arm that was never tried counts as nothing, so each is tried once.
+        # It needs data before it chooses, and untried arms count as zero, so each arm is tried
+        # once.
         self.first = list(range(arms))
         self.started = False
 
@@ -43,7 +45,7 @@ LOOPS = {"river": River, "mabwiser": Mabwiser}
 
 
 def played(library, means, rounds):
-    """Rounds a second, and the regret. Rewards are drawn beforehand."""
+    """Rounds per second, and the regret. Rewards are drawn beforehand."""
     rewards = (uniforms(1, 1, rounds, len(means)) < means).astype(float)
     player, best, regret = library(len(means)), max(means), 0.0
     begin = time.process_time()

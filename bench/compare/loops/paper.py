@@ -1,4 +1,5 @@
-"""Algorithm 1 of the paper on power curves, as one writes it in Python: numpy over the tasks, a loop over the rounds.
+"""Algorithm 1 of the paper on power curves in plain Python: numpy over the tasks, a loop over the
+rounds.
 
 `plain` is the loop as one writes it first, with numpy's own random numbers. `paper` is tuned, and uses outlay's random stream
 (docs/explanation/model.md), so that its regret must agree with outlay's.
@@ -20,7 +21,7 @@ def mix(bits):
 
 
 def uniforms(stream, first, count, tasks):
-    """The numbers of `count` rounds from `first` on, a row a round."""
+    """The numbers of `count` rounds from `first` on, one row per round."""
     with np.errstate(over="ignore"):
         base = mix(np.uint64(SEED) + GOLDEN * np.uint64(stream + 1))
         rounds = mix(base + GOLDEN * (np.arange(first, first + count, dtype=np.uint64) + np.uint64(1)))
@@ -29,7 +30,8 @@ def uniforms(stream, first, count, tasks):
 
 
 class Newton:
-    """Maximises sum v x^a over the simplex: Newton on the logarithm of the price, from the last price."""
+    """Maximises sum v x^a over the simplex: Newton's method for the log price, from the last
+    price."""
 
     def __init__(self, exponents):
         self.exponents = exponents
@@ -55,7 +57,7 @@ class Slsqp:
 
     IS_WARM = False
 
-    # The slope at nothing is infinite.
+    # The slope at zero is infinite.
     LEAST = 1e-12
 
     def __init__(self, exponents):
@@ -90,7 +92,7 @@ class Slsqp:
 
 
 class WarmSlsqp(Slsqp):
-    """From the last split: fewer iterations than its users have."""
+    """Starts from the last split, which takes fewer iterations than its usual start."""
 
     IS_WARM = True
 
@@ -119,7 +121,7 @@ def paper(oracle, exponents, means, horizon, block):
 
 
 def plain(exponents, means, horizon):
-    """The regret after `horizon` rounds: nothing tuned but the oracle's start from the last price."""
+    """The regret after `horizon` rounds, with no optimisation except the oracle's warm start."""
     tasks = len(means)
     generator = np.random.default_rng(SEED)
     elasticities = 1.0 / (1.0 - exponents)

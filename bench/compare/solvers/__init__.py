@@ -1,7 +1,7 @@
 """The other solvers, each called as its users call it. A function takes (instance, limit in seconds) and returns (CPU seconds, spend, note).
 
 OR-tools comes first: the HiGHS inside it and the one that cvxpy brings cannot be loaded the other way round. cvxpy then says that it
-goes without HiGHS, which nobody here asks of it.
+works without HiGHS, which is not needed here.
 """
 
 import contextlib

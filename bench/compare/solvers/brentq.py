@@ -51,7 +51,8 @@ CURVES = {"hill, steepness below 1": hill, "hill, steepness 1": hyperbolic, "log
 
 
 def measure(curves, tasks, stretches):
-    """Seconds of a search per stretch; none for curves that it does not know. The bracket reaches from a quarter of the price to four times."""
+    """Seconds of a search per stretch; None for unsupported curves. The bracket reaches from a
+    quarter of the price to four times the price."""
     if curves not in CURVES:
         return None
     demand = CURVES[curves](tasks, np.random.default_rng(1))

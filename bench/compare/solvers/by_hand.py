@@ -1,4 +1,4 @@
-"""What people write themselves: a bisection of the price, and a greedy rule on a grid."""
+"""Hand-written methods: bisection of the price, and a greedy rule on a grid."""
 
 import time
 
@@ -8,7 +8,7 @@ from .. import instances
 
 
 def bisection(instance, _):
-    """What one writes in an afternoon: 60 halvings of the price's logarithm, all tasks at once in numpy."""
+    """The obvious method: 60 bisections of the log price, all tasks at once in numpy."""
     budget, tasks = instance["budget"], instance["task"]
     value = np.array([task["value"] for task in tasks])
     family = np.array([task["curve"]["family"] for task in tasks])
@@ -41,8 +41,9 @@ def bisection(instance, _):
 
 
 def greedy(instance, _):
-    """The rule by which Meridian is described to optimise: a grid of spends, from nothing upwards; each move goes to the channel and the
-    grid point with the best average return of the additional spend, until the budget is used up. The steps are 1e-4 of the budget."""
+    """Meridian's rule, from its description: a grid of spends from zero upwards; each move goes to
+    the channel and the grid point with the best average return of the additional spend, until the
+    budget is used up. The steps are 1e-4 of the budget."""
     budget, tasks, steps = instance["budget"], instance["task"], 10_000
     grid = np.linspace(0.0, budget, steps + 1)
     worth = np.array([task["value"] * instances.successes(task["curve"], grid) for task in tasks])
@@ -65,6 +66,6 @@ def greedy(instance, _):
         if to[task] - at[task] <= left:
             left -= to[task] - at[task]
             at[task] = to[task]
-        # Otherwise it is looked at again with what is left.
+        # Otherwise it is considered again with the remaining budget.
         look(task)
     return time.process_time() - begin, grid[at], "no certificate"

@@ -11,12 +11,13 @@ from .feasible import scaled
 
 
 def cones(instance, _):
-    """The faster of two solves by Clarabel: money in fair shares, and in shares of the budget. Neither is better at every size."""
+    """The faster of two solves by Clarabel: amounts in fair shares, and in shares of the budget.
+    Neither is better at every size."""
     return min((cones_in(instance, unit) for unit in (1.0, instance["budget"])), key=lambda solved: solved[0])
 
 
 def cones_in(instance, unit):
-    """Clarabel with power and exponential cones, money counted in `unit`; `solve` only."""
+    """Clarabel with power and exponential cones and amounts in `unit`; times `solve` only."""
     budget, tasks = instance["budget"] / unit, instance["task"]
     count = len(tasks)
     entries, bounds, cones = [], [], []

@@ -1,9 +1,9 @@
-"""Splits that add up."""
+"""Scales splits to the budget."""
 
 import numpy as np
 
 
 def scaled(spend, budget):
-    """A split that adds up: solvers stop within their tolerance of it."""
+    """The split scaled to the budget, which solvers meet only within their tolerance."""
     spend = np.maximum(spend, 0.0)
     return spend * (budget / spend.sum())

@@ -31,12 +31,12 @@ def trust_constr(instance, _):
 
 
 def floor(instance):
-    """The slope of a power at nothing is infinite."""
+    """Avoids zero, where the slope of a power is infinite."""
     return 1e-12 * instance["budget"] if any(task["curve"]["family"] == "power" for task in instance["task"]) else 0.0
 
 
 def losses(instance):
-    """Minus what a split is worth, and its gradient, over the families at once."""
+    """The negated value of a split and its gradient, for all families at once."""
     tasks = instance["task"]
     value = np.array([task["value"] for task in tasks])
     family = np.array([task["curve"]["family"] for task in tasks])

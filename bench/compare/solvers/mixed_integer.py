@@ -1,4 +1,4 @@
-"""Mixed-integer programs: steps as they are, Hill curves as pieces."""
+"""Mixed-integer programs: exact for steps, piecewise linear for Hill curves."""
 
 import contextlib
 import math
@@ -11,7 +11,7 @@ import scipy.sparse as sparse
 from ortools.sat.python import cp_model
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-# CP-SAT knows whole numbers only: money and worth are counted in this share of a unit.
+# CP-SAT supports integers only: spends and values are counted in this share of a unit.
 WHOLE = 10**9
 
 
@@ -24,7 +24,7 @@ def highs_loose(instance, limit):
 
 
 def highs_steps(instance, limit, gap):
-    """HiGHS through scipy.optimize.milp: a binary for each jump, at most one a task, one budget row."""
+    """HiGHS by scipy.optimize.milp: one binary per jump, at most one per task, one budget row."""
     owner, at, worth = jumps(instance)
     tasks, count = len(instance["task"]), len(at)
     choose = sparse.csr_matrix((np.ones(count), (owner, range(count))), shape=(tasks, count))
@@ -44,13 +44,14 @@ def highs_pieces_20(instance, limit):
 
 
 def highs_pieces(instance, limit, points):
-    """HiGHS to 1e-4 on Hill curves that are linear between so many points at even steps of success: a binary for each piece."""
+    """HiGHS to 1e-4 on Hill curves that are linear between points at even steps of success, with
+    one binary per piece."""
     tasks, budget = instance["task"], instance["budget"]
     count, pieces = len(tasks), points - 1
     shares = np.linspace(0.0, 0.98, points)
     spend = np.array([task["curve"]["half_at"] * (shares / (1.0 - shares)) ** (1.0 / task["curve"]["steepness"]) for task in tasks])
     worth = np.array([task["value"] for task in tasks])[:, None] * shares
-    # How far along each piece, and whether the piece is reached: piece j may begin only when piece j - 1 is full.
+    # The share of each piece, and a binary for reaching it: piece j needs piece j - 1 to be full.
     width, gain = np.diff(spend, axis=1).ravel(), np.diff(worth, axis=1).ravel()
     every = sparse.identity(count * pieces, format="csr")
     following = [place for place in range(count * pieces) if place % pieces]
@@ -68,7 +69,7 @@ def highs_pieces(instance, limit, points):
     cost = np.append(-gain, np.zeros(count * pieces))
     seconds, result = solved(cost, whole, Bounds(0, 1), LinearConstraint(rows, -np.inf, most), limit, 1e-4)
     split = np.zeros(count) if result.x is None else (result.x[: count * pieces] * width).reshape(count, pieces).sum(axis=1)
-    # Within its tolerance of the budget it is scaled to it, as the other splits are.
+    # It meets the budget within its tolerance, and is scaled to it like the other splits.
     split = np.maximum(split, 0.0) * min(1.0, budget / max(split.sum(), 1e-300))
     return seconds, split, note(instance, result, limit, split)
 
@@ -94,7 +95,7 @@ def cp_sat(instance, limit):
 
 
 def jumps(instance):
-    """All jumps in a row: whose, where, worth what."""
+    """All jumps: their tasks, spends and values."""
     owner, at, worth = [], [], []
     for position, task in enumerate(instance["task"]):
         for jump, height in zip(task["curve"]["at"], task["curve"]["success"]):
@@ -113,7 +114,7 @@ def solved(cost, whole, bounds, rows, limit, gap):
 
 @contextlib.contextmanager
 def silence():
-    """HiGHS prints some remarks past Python."""
+    """Discards messages that HiGHS prints directly to the file descriptor."""
     sys.stdout.flush()
     kept = os.dup(1)
     with open(os.devnull, "w") as nowhere:

@@ -1,6 +1,6 @@
-//! What a round costs at least: the same algorithms by hand, for one kind of curve, without a
-//! certificate, a trace or a choice of anything. Same random stream, so the regret says whether it
-//! is the same algorithm.
+//! A lower limit on the time of a round: the same algorithms written by hand for one kind of curve,
+//! without certificate, trace or options. They use the same random stream, so equal regrets show
+//! that the algorithms are the same.
 
 use std::hint::black_box;
 
@@ -11,7 +11,7 @@ use outlay::random::{Draws, Purpose};
 
 use crate::clock::{Effort, time};
 
-/// The budget is met to this share: further steps would not change a double by much.
+/// Relative tolerance of the budget: further steps would hardly change a double.
 const PRICE_TOLERANCE: f64 = 1e-10;
 
 /// Exponents and means of a problem of power curves over the whole budget.
@@ -55,7 +55,8 @@ impl Powers {
         self.logarithms[task] = self.slopes[task].ln();
     }
 
-    /// One pass: what is spent at the price, and how fast it falls with the price's logarithm.
+    /// One pass: the total demand at the price, and its derivative by the logarithm of the price,
+    /// negated.
     fn spend(&mut self) -> (f64, f64) {
         let (mut spent, mut fall) = (0.0, 0.0);
         for ((success, logarithm), elasticity) in
@@ -69,10 +70,11 @@ impl Powers {
         (spent, fall)
     }
 
-    /// Newton on the price from the last one until the budget is met, then `x^a = x e^y / (a v)`.
+    /// Newton's method for the price, starting from the last one, until the budget is met; then
+    /// `x^a = x e^y / (a v)`.
     fn solve(&mut self) {
-        // Convex in the price's logarithm, so it converges from anywhere; the count is a belt for
-        // the braces.
+        // Demand is convex in the logarithm of the price, so this converges from any start; the
+        // limit is a safeguard.
         for _ in 0..100 {
             let (spent, fall) = self.spend();
             let excess = spent.ln();
@@ -122,7 +124,7 @@ pub fn ucb1(means: &[f64], horizon: u64, seed: u64) -> f64 {
     let best = means.iter().copied().fold(0.0, f64::max);
     let draws = Draws::new(seed, Purpose::Reward);
     let mut counts = vec![(0.0f64, 0.0f64); means.len()];
-    // Means, and 1/sqrt(N); before its first pull an arm counts as one pull that paid.
+    // Means, and 1/sqrt(N); an arm starts as if it had one successful pull.
     let mut averages = vec![(1.0f64, 1.0f64); means.len()];
     let mut regret = 0.0;
     for round in 1..=horizon {
@@ -143,7 +145,7 @@ pub fn ucb1(means: &[f64], horizon: u64, seed: u64) -> f64 {
     regret
 }
 
-/// Seconds that the parts of a round take.
+/// Seconds for each part of a round.
 pub struct Parts {
     /// A completion and a reward for each task.
     pub draws: f64,
@@ -155,7 +157,7 @@ pub struct Parts {
     pub success: f64,
 }
 
-/// The parts of a round with these exponents, one after the other and every task in each.
+/// Times the parts of a round with these exponents, each over all tasks.
 pub fn parts(exponents: &[f64], effort: Effort) -> Parts {
     let tasks = exponents.len();
     let (completion_draws, reward_draws) =

@@ -1,4 +1,4 @@
-//! Time per call, for a machine that others use as well.
+//! Time per call, on a machine with other load.
 
 use std::time::Instant;
 
@@ -10,13 +10,13 @@ pub struct Effort {
     pub blocks: usize,
 }
 
-/// Warm calls go through this many different sets of values.
+/// Warm calls cycle through this many sets of values.
 pub const CYCLE: usize = 8;
 /// A block of short calls lasts about this long: far above the clock's resolution, and rarely
 /// interrupted.
 const BLOCK_SECONDS: f64 = 1e-4;
-/// From here on the thread's own CPU time is taken. The kernel's figure lags by up to a tick, so it
-/// is no use for less.
+/// From this duration on, the CPU time of the thread is used. It lags by up to a tick, so it is too
+/// coarse for shorter calls.
 pub const LONG_SECONDS: f64 = 0.1;
 
 /// Seconds per call of `call`: the least mean over a block of calls.
@@ -43,7 +43,7 @@ pub fn time(effort: Effort, mut call: impl FnMut()) -> f64 {
     least
 }
 
-/// CPU seconds of one long call where the system tells, wall time elsewhere.
+/// CPU seconds of one long call if the system reports them, otherwise wall time.
 pub fn long(call: &mut impl FnMut()) -> f64 {
     let (cpu, wall) = (thread_seconds(), Instant::now());
     call();

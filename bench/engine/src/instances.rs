@@ -44,13 +44,14 @@ pub enum Kind {
     ConcaveLogistic,
     /// Hill curves with steepness 1.5 to 5; about a fifth of them are funded.
     Hill,
-    /// One to four jumps a task.
+    /// One to four jumps per task.
     Steps,
-    /// So many jumps a task.
+    /// This many jumps per task.
     Stairs { jumps: usize },
-    /// Empirical distributions with so many samples a task.
+    /// Empirical distributions with this many samples per task.
     Empirical { samples: usize },
-    /// One jump a task, all at the budget's `1 / (tasks / 20)`: fund exactly so many.
+    /// One jump per task at `1 / (tasks / 20)` of the budget, which funds exactly `tasks / 20`
+    /// tasks.
     Sets,
     /// Equal Hill curves with equal values: the first round of a learner.
     EqualHill,

@@ -6,7 +6,7 @@ use pulp::Arch;
 
 use crate::clock::{Effort, time};
 
-/// `a[i] = b[i] + s c[i]`: reads 16 bytes and writes 8 a number.
+/// `a[i] = b[i] + s c[i]`: reads 16 bytes and writes 8 per number.
 pub struct Triad {
     arch: Arch,
     a: Vec<f64>,
@@ -30,7 +30,7 @@ impl Triad {
     }
 }
 
-/// One exponential a number, in vectors.
+/// One exponential per number, with vector instructions.
 pub struct Exponentials {
     arch: Arch,
     a: Vec<f64>,
@@ -45,7 +45,7 @@ impl Exponentials {
     pub fn pass(&mut self) {
         let (a, b) = (&mut self.a, &self.b);
         if matches!(self.arch, Arch::Scalar) {
-            // Fused in software the other form would be slow.
+            // Without the instruction, `mul_add` is emulated in software, which is slow.
             a.iter_mut().zip(b).for_each(|(a, &b)| *a = exponential(b, |x, y, z| x * y + z));
         } else {
             self.arch.dispatch(|| {
@@ -64,7 +64,7 @@ pub fn triad(count: usize, effort: Effort) -> f64 {
     time(effort, || triad.pass())
 }
 
-/// Seconds for one exponential of the system's library a number.
+/// Seconds for one exponential per number with the system's library.
 pub fn exponentials(count: usize, effort: Effort) -> f64 {
     let (mut a, b) = (vec![0.0f64; count], arguments(count));
     time(effort, || {
@@ -75,7 +75,7 @@ pub fn exponentials(count: usize, effort: Effort) -> f64 {
     })
 }
 
-/// Seconds for one exponential a number in vectors.
+/// Seconds for one exponential per number with vector instructions.
 pub fn vector_exponentials(count: usize, effort: Effort) -> f64 {
     let mut exponentials = Exponentials::new(count);
     time(effort, || exponentials.pass())

@@ -13,21 +13,21 @@ use outlay::simulation::{Play, Replication};
 use crate::by_hand;
 use crate::clock::{Effort, LONG_SECONDS, long};
 
-/// Not a learner: the same algorithm by hand, `algorithm-1` on power curves and `cucb` on a
-/// bandit's arms.
+/// Not a learner: the hand-written version of `algorithm-1` on power curves, or of `cucb` on the
+/// arms of a bandit.
 pub const BY_HAND: &str = "by-hand";
 
-/// What was played and what it took.
+/// The results and times of a run.
 #[derive(Debug, Clone)]
 pub struct Measured {
-    /// Of the fastest run.
+    /// Seconds of the fastest run.
     pub rounds_per_second: f64,
     pub regret: f64,
-    /// None by hand: there is no certificate.
+    /// `None` for hand-written versions, which have no certificate.
     pub oracle_gap: Option<f64>,
 }
 
-/// Plays one replication again and again and keeps the fastest.
+/// Repeats one replication and returns the fastest run.
 ///
 /// # Errors
 /// If there is no such instance or learner, or it cannot be played by hand.
@@ -90,7 +90,7 @@ fn replication(
 }
 
 /// Seconds of the fastest run. Long runs are measured in CPU time, short ones by the wall clock:
-/// many are tried, and some are undisturbed.
+/// there are many of them, and some are undisturbed.
 fn fastest(effort: Effort, mut run: impl FnMut()) -> f64 {
     let begin = Instant::now();
     run();

@@ -1,5 +1,5 @@
-//! The engine's side of a case: the same instance solved cold, and warm with values that move from
-//! call to call.
+//! Calls of the engine: an instance solved cold, and warm with values that change from call to
+//! call.
 
 use std::hint::black_box;
 use std::num::NonZeroUsize;
@@ -9,7 +9,7 @@ use outlay::{Options, Oracle};
 use crate::clock::CYCLE;
 use crate::instances::{Instance, Random};
 
-/// An oracle that forgets before every call.
+/// An oracle that is reset before every call.
 pub struct Cold {
     values: Vec<f64>,
     oracle: Oracle,
@@ -35,8 +35,8 @@ impl Cold {
     }
 }
 
-/// An oracle that remembers the last call; every value moves by up to half a percent, as in a
-/// learner's rounds.
+/// An oracle with a warm start; every value moves by up to half a percent per call, as in the
+/// rounds of a learner.
 pub struct Warm {
     moving: Vec<Vec<f64>>,
     oracle: Oracle,

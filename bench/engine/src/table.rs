@@ -1,4 +1,4 @@
-//! Tables that read well in a terminal and in Markdown.
+//! Tables for terminals and Markdown.
 
 pub struct Table {
     rows: Vec<Vec<String>>,

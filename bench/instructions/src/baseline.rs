@@ -1,4 +1,4 @@
-//! Counts by case, and when they have grown too much.
+//! Instruction counts by case, compared with a baseline.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 /// Instructions by case.
 pub(crate) type Counts = BTreeMap<String, u64>;
 
-/// What decides how many instructions the same source executes.
+/// The properties of a machine that determine the counts of the same source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Machine {
-    /// As it calls itself.
+    /// The version that the compiler prints.
     pub(crate) compiler: String,
     /// Architecture, and the vector instructions by which the engine chooses its code.
     pub(crate) processor: String,
@@ -20,7 +20,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// As this process sees it: under valgrind, what valgrind lets it see.
+    /// The machine as this process sees it; valgrind hides some features.
     pub(crate) fn here(compiler: &str, library: &str) -> Self {
         let mut processor = std::env::consts::ARCH.to_owned();
         for (name, is_there) in features() {
@@ -57,7 +57,7 @@ pub(crate) struct Baseline {
     pub(crate) instructions: Counts,
 }
 
-/// All cases as people read them, and what is wrong.
+/// A readable table of all cases, and the faults found.
 #[derive(Debug, Default)]
 pub(crate) struct Compared {
     lines: Vec<String>,
@@ -65,7 +65,7 @@ pub(crate) struct Compared {
 }
 
 impl Baseline {
-    /// Why counts made `here` cannot be held against these, if so.
+    /// Explains why counts made `here` cannot be compared with the baseline; `None` if they can.
     pub(crate) fn not_comparable(&self, here: &Machine) -> Option<String> {
         let there = &self.machine;
         (here != there).then(|| {
@@ -76,7 +76,8 @@ impl Baseline {
         })
     }
 
-    /// A case that has grown by a tenth or more is a fault, and so is one that only one side knows.
+    /// Compares counts. A case that has grown by a tenth or more is a fault, and so is a case
+    /// missing on either side.
     pub(crate) fn compare(&self, counted: &Counts) -> Compared {
         let mut compared = Compared::default();
         for (case, &now) in counted {
@@ -111,7 +112,7 @@ impl fmt::Display for Compared {
         if !self.faults.is_empty() {
             writeln!(
                 out,
-                "if this is meant: `bench/instructions/run --save`, and say why in the commit"
+                "if this is intended, run `bench/instructions/run --save` and give the reason in the commit"
             )?;
         }
         Ok(())
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn another_compiler_processor_or_library_is_skipped_and_says_so() {
+    fn another_compiler_processor_or_library_is_skipped_with_a_message() {
         let baseline = baseline(&[]);
         let same = baseline.machine.clone();
         assert_eq!(baseline.not_comparable(&same), None);

@@ -18,7 +18,7 @@ use crate::callgrind::counted_region;
 
 /// The default tolerance of the oracle.
 const TOLERANCE: f64 = 1e-9;
-/// Enough rounds that the first ones, which cost more, do not dominate.
+/// So many rounds that the first ones, which cost more, do not dominate.
 const ROUNDS: u64 = 1000;
 
 /// A hot path on one input.
@@ -140,7 +140,7 @@ fn ten_index_updates(learner: &str) {
     });
 }
 
-/// A fit of sixty tries whose success follows an exponential curve.
+/// Fits sixty trials whose success follows an exponential curve.
 fn fit_small_record() {
     let mut random = Random::new(1);
     let rows = (0..60).map(|row| {

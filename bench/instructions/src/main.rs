@@ -74,7 +74,7 @@ fn machine(compiler: &str, library: &str) -> Result<Machine, Box<dyn Error>> {
     Ok(serde_json::from_slice(&output.stdout)?)
 }
 
-/// The counts of all cases, each from a process of its own.
+/// The counts of all cases, each measured in its own process.
 fn counts() -> Result<Counts, Box<dyn Error>> {
     let folder = std::env::temp_dir().join(format!("outlay-instructions-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;

@@ -1,4 +1,4 @@
-"""The tables say what a results file says."""
+"""The tables agree with a results file."""
 
 import pytest
 from promises import results, tables

@@ -1,4 +1,4 @@
-//! Curves by themselves: what a curve says of spends.
+//! Curves without a problem: the success probabilities of spends.
 
 use numpy::PyArray1;
 use outlay::problem::NoFiles;

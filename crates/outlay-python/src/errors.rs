@@ -1,4 +1,4 @@
-//! What the library refuses, as exceptions of `outlay.errors` with the same texts.
+//! Exceptions of `outlay.errors` for the errors of the library, with the same messages.
 
 use outlay::campaign::CampaignError;
 use outlay::plan::{PlanError, RoundingError, TargetError};

@@ -1,6 +1,6 @@
 //! Series and data frames of pandas and polars: aligned with the tasks by label.
 //!
-//! `outlay.labels` in Python does the alignment; here is the decision whether it is needed.
+//! `outlay.labels` in Python does the alignment; this module decides whether it is needed.
 
 use numpy::PyUntypedArray;
 use outlay::Problem;

@@ -1,4 +1,4 @@
-//! A plan beside the best allocation.
+//! A plan compared with the best allocation.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Problems: read, checked, and asked for splits.
+//! Problems: reading, checking and allocation.
 
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -17,9 +17,9 @@ use crate::errors::{self, AllocationError, ProblemError};
 use crate::plan::Evaluation;
 use crate::values;
 
-/// Rounds of an instance that depends on them, where nobody gives another number.
+/// Default horizon of instances that depend on it.
 const DEFAULT_HORIZON: u64 = 10_000;
-/// The seed of an instance that depends on one, where nobody gives another.
+/// Default seed of instances that depend on one.
 const DEFAULT_SEED: u64 = 1;
 
 /// A checked problem. `outlay.Problem` is this with Python's conveniences.
@@ -364,7 +364,7 @@ impl Problem {
         }
         let mut found = Vec::with_capacity(points);
         let budgets = evenly_spaced(start, end, points);
-        // Ctrl-C is heard between budgets.
+        // Ctrl-C takes effect between budgets.
         let (mut signal, each) = (Ok(()), each.clone().unbind());
         let solved = py.detach(|| {
             frontier(&self.problem, &values, &budgets, &options, |_| {

@@ -65,7 +65,7 @@ mod tests {
     use crate::api::{Ask, BulkLine};
 
     #[test]
-    fn the_largest_is_taken_and_the_next_is_not() {
+    fn the_largest_is_accepted_and_the_next_is_not() {
         let line = |round: &str| {
             serde_json::from_str::<BulkLine>(&format!(r#"{{"round": {round}, "results": []}}"#))
         };

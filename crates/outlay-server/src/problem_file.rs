@@ -213,7 +213,7 @@ mod tests {
         {"curve": {"family": "empirical", "samples": [1, 2]}}]}"#;
 
     #[test]
-    fn what_is_described_is_what_the_library_reads() {
+    fn the_description_matches_the_library() {
         let file: ProblemFile = serde_json::from_str(ALL).unwrap();
         assert_eq!(file.task.len(), 9);
         let written = serde_json::to_string(&file).unwrap();

@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_and_digits_are_the_number() {
+    fn letters_and_digits_encode_the_number() {
         assert_eq!(base62(&[0]), "00");
         assert_eq!(base62(&[61]), "0z");
         assert_eq!(base62(&[62]), "10");
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn a_use_is_noted_once_an_hour() {
+    fn a_use_is_recorded_once_an_hour() {
         let store = Arc::new(MemoryStore::new());
         let (row, secret) = make(&request(&[Scope::Read], None, None), 0).unwrap();
         store.apply(&[Command::AddToken(row.clone())]).unwrap()[0].as_ref().unwrap();
@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_the_whole_token_is_admitted() {
+    fn only_the_complete_token_is_accepted() {
         let store = Arc::new(MemoryStore::new());
         let (row, secret) = make(&request(&[Scope::Admin], None, None), 0).unwrap();
         store.apply(&[Command::AddToken(row.clone())]).unwrap()[0].as_ref().unwrap();

@@ -1,5 +1,5 @@
-//! Whoever asks may go away before the answer. What was on its way to the store gets there, and the
-//! memory is as the store.
+//! Clients may disconnect before the answer. Their writes still reach the store, and the memory of
+//! the service agrees with it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -33,8 +33,8 @@ fn campaign() -> NewCampaign {
     }
 }
 
-/// A service whose store writes one batch whenever it is let.
-async fn held_up(
+/// A service whose store writes one batch per message on the returned channel.
+async fn gated_service(
     apply: impl Fn(&[Command]) -> Option<StoreError> + Send + Sync + 'static,
 ) -> (CampaignService, mpsc::Sender<()>) {
     let (let_go, wait) = mpsc::channel();
@@ -50,9 +50,9 @@ async fn held_up(
     (service, let_go)
 }
 
-/// Lets the service begin, and goes away.
-fn go_away<T>(work: impl Future<Output = T>) {
-    assert!(work.now_or_never().is_none(), "the store has answered already");
+/// Starts a request and drops it before the answer.
+fn start_and_drop<T>(work: impl Future<Output = T>) {
+    assert!(work.now_or_never().is_none(), "the store has already answered");
 }
 
 async fn until<T: PartialEq + std::fmt::Debug>(expected: T, mut look: impl AsyncFnMut() -> T) {
@@ -66,14 +66,14 @@ async fn until<T: PartialEq + std::fmt::Debug>(expected: T, mut look: impl Async
 }
 
 #[tokio::test]
-async fn the_horizon_holds_also_for_rounds_that_are_not_written_yet() {
-    let (service, let_go) = held_up(|_| None).await;
+async fn the_horizon_includes_rounds_not_written_yet() {
+    let (service, let_go) = gated_service(|_| None).await;
     let_go.send(()).unwrap();
     service.create("short", NewCampaign { horizon: Some(4), ..campaign() }, "").await.unwrap();
     let ask = |count| service.ask("short", Ask { count: Some(count), ..Ask::default() }, None, "");
-    go_away(ask(3));
+    start_and_drop(ask(3));
     assert_eq!(ask(2).await.unwrap_err().code, ErrorCode::HorizonExhausted);
-    go_away(ask(1));
+    start_and_drop(ask(1));
     (0..2).for_each(|_| let_go.send(()).unwrap());
     until(4, async || service.campaign("short").await.unwrap().rounds).await;
     assert_eq!(ask(1).await.unwrap_err().code, ErrorCode::HorizonExhausted);
@@ -84,7 +84,8 @@ async fn rounds_that_could_not_be_written_do_not_count() {
     let broken = Arc::new(AtomicBool::new(false));
     let breaks = Arc::clone(&broken);
     let error = || StoreError { what: "the disk is full".to_owned(), is_fatal: false };
-    let (service, let_go) = held_up(move |_| breaks.load(Ordering::Acquire).then(error)).await;
+    let (service, let_go) =
+        gated_service(move |_| breaks.load(Ordering::Acquire).then(error)).await;
     let_go.send(()).unwrap();
     service.create("short", NewCampaign { horizon: Some(4), ..campaign() }, "").await.unwrap();
     let ask = |count| service.ask("short", Ask { count: Some(count), ..Ask::default() }, None, "");
@@ -97,9 +98,9 @@ async fn rounds_that_could_not_be_written_do_not_count() {
 }
 
 #[tokio::test]
-async fn rounds_and_reports_are_kept_all_the_same() {
-    let (service, let_go) = held_up(|_| None).await;
-    go_away(service.ask("c", Ask::default(), None, ""));
+async fn rounds_and_reports_of_lost_clients_are_stored() {
+    let (service, let_go) = gated_service(|_| None).await;
+    start_and_drop(service.ask("c", Ask::default(), None, ""));
     let_go.send(()).unwrap();
     let state = async || {
         let state = service.campaign("c").await.unwrap();
@@ -114,35 +115,39 @@ async fn rounds_and_reports_are_kept_all_the_same() {
             ..TaskResult::default()
         })
         .to_vec();
-    go_away(service.tell("c", 1, Feedback { results }, ""));
+    start_and_drop(service.tell("c", 1, Feedback { results }, ""));
     let_go.send(()).unwrap();
     until((1, 0, 2), state).await;
     let_go.send(()).unwrap();
     assert_eq!(service.ask("c", Ask::default(), None, "").await.unwrap().rounds, [2]);
 }
 
-/// The split is in memory before it is in the store: open rounds, guards and learner know of it. If
-/// the store cannot keep it, they must not, whoever still waits.
+/// Open rounds, guards and learner take a split into account before it is stored. If the write
+/// fails they must forget it, even if the client has disconnected.
 #[tokio::test]
-async fn what_cannot_be_kept_is_taken_back() {
+async fn a_failed_write_is_rolled_back() {
     let is_full = Arc::new(AtomicBool::new(true));
     let is_refused = Arc::clone(&is_full);
     let full = StoreError { what: "the disk is full".to_owned(), is_fatal: false };
-    let (service, let_go) = held_up(move |batch| {
+    let (service, let_go) = gated_service(move |batch| {
         let is_ask = matches!(batch, [Command::Ask(_)]);
         (is_ask && is_refused.load(Ordering::SeqCst)).then(|| full.clone())
     })
     .await;
-    go_away(service.ask("c", Ask { without: vec!["web".to_owned()], ..Ask::default() }, None, ""));
+    start_and_drop(service.ask(
+        "c",
+        Ask { without: vec!["web".to_owned()], ..Ask::default() },
+        None,
+        "",
+    ));
     until(1, async || service.campaign("c").await.unwrap().open_rounds).await;
     let_go.send(()).unwrap();
     until(0, async || service.campaign("c").await.unwrap().open_rounds).await;
     is_full.store(false, Ordering::SeqCst);
     let_go.send(()).unwrap();
-    // The guards hold a split against the one before: of one that was never handed out they know
-    // nothing.
+    // Guards compare a split with the previous one and must ignore one that was never issued.
     let split = service.ask("c", Ask::default(), None, "").await.unwrap().tasks;
-    let (untouched, let_go) = held_up(|_| None).await;
+    let (untouched, let_go) = gated_service(|_| None).await;
     let_go.send(()).unwrap();
     assert_eq!(split, untouched.ask("c", Ask::default(), None, "").await.unwrap().tasks);
 }

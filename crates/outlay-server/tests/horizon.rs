@@ -13,7 +13,7 @@ const HORIZON: usize = 60;
 #[test]
 fn replicas_together_stay_within_the_horizon() {
     let Some(database) = Database::new() else { return };
-    // Counts of the others are read at the start and then never again.
+    // The counts of other replicas are read at the start only.
     let limits = || Limits { staleness_ms: 3_600_000, ..Limits::default() };
     let replicas: Vec<Running> =
         (0..3).map(|_| Running::with(Arc::new(database.store()), limits())).collect();
@@ -43,7 +43,7 @@ fn replicas_together_stay_within_the_horizon() {
     assert_eq!(database.sql("SELECT sum(end_round - first_round) FROM split"), ["60"]);
 }
 
-/// The last round of a horizon is asked for with one key at two replicas: both get it.
+/// Two replicas get a request for the last round of a horizon with the same key: both return it.
 #[test]
 fn one_key_gets_the_last_round_at_both_replicas() {
     let Some(database) = Database::new() else { return };

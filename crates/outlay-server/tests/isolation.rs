@@ -41,14 +41,14 @@ fn results(reward: f64) -> Feedback {
 struct Gate {
     is_closed: Mutex<bool>,
     changed: Condvar,
-    has_visitor: AtomicBool,
+    has_waiter: AtomicBool,
 }
 
 impl Gate {
     fn pass(&self) {
         let mut is_closed = self.is_closed.lock().unwrap();
         while *is_closed {
-            self.has_visitor.store(true, Ordering::SeqCst);
+            self.has_waiter.store(true, Ordering::SeqCst);
             is_closed = self.changed.wait(is_closed).unwrap();
         }
     }
@@ -59,10 +59,10 @@ impl Gate {
     }
 }
 
-/// A correction makes the learner learn everything again. While it reads, this campaign and the
-/// others take reports; what was told meanwhile it knows afterwards, and once.
+/// A correction makes the service rebuild the learner. Meanwhile all campaigns accept reports, and
+/// the rebuilt learner has counted these reports once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reports_are_taken_while_a_learner_learns_again() {
+async fn reports_are_accepted_while_a_learner_is_rebuilt() {
     let gate = Arc::new(Gate::default());
     let passed = Arc::clone(&gate);
     let store = Wrapped::new(false, |store, batch| store.apply(batch));
@@ -93,13 +93,13 @@ async fn reports_are_taken_while_a_learner_learns_again() {
     gate.set_closed(true);
     let asker = service.clone();
     let asked = tokio::spawn(async move { asker.ask("c", Ask::default(), None, "").await });
-    while !gate.has_visitor.load(Ordering::SeqCst) {
+    while !gate.has_waiter.load(Ordering::SeqCst) {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     for (campaign, round) in [("other", 1), ("c", 5)] {
-        let told = service.tell(campaign, round, results(1.0), "");
-        let told = tokio::time::timeout(Duration::from_secs(5), told).await;
-        assert_eq!(told.expect("a report waits for the learner").unwrap().accepted, 2);
+        let report = service.tell(campaign, round, results(1.0), "");
+        let report = tokio::time::timeout(Duration::from_secs(5), report).await;
+        assert_eq!(report.expect("a report waits for the learner").unwrap().accepted, 2);
     }
     gate.set_closed(false);
     assert_eq!(asked.await.unwrap().unwrap().rounds, [6]);

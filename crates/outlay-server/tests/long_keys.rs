@@ -1,9 +1,9 @@
-//! A request is not sent back whole: what is quoted of it is short.
+//! Error messages quote only a short part of a request.
 
 use crate::http::{CAMPAIGN, Running};
 
 #[test]
-fn a_long_key_is_quoted_in_short() {
+fn a_long_key_is_quoted_in_part() {
     let service = Running::new();
     let client = service.client();
     client.json("PUT", "/v1/campaigns/c", CAMPAIGN);

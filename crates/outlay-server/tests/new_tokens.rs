@@ -1,4 +1,4 @@
-//! Tokens that another replica has made are good at once.
+//! Tokens created by another replica are valid at once.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ fn admin() -> TokenRequest {
 }
 
 #[test]
-fn a_new_token_is_good_at_every_replica_at_once() {
+fn a_new_token_is_valid_at_every_replica_at_once() {
     let Some(database) = Database::new() else { return };
     let store = database.store();
     let (row, secret) = make(&admin(), 0).unwrap();
@@ -37,7 +37,7 @@ fn a_new_token_is_good_at_every_replica_at_once() {
 }
 
 #[tokio::test]
-async fn looks_for_unknown_tokens_are_few() {
+async fn lookups_of_unknown_tokens_are_limited() {
     let store = Wrapped::new(true, |store, batch| store.apply(batch));
     let tokens = Tokens::load(Arc::new(store)).unwrap();
     let unknown = || make(&admin(), 0).unwrap().1.reveal().to_owned();
@@ -46,12 +46,12 @@ async fn looks_for_unknown_tokens_are_few() {
         tokens.look_up(&unknown()).await;
     }
     assert!(begun.elapsed() >= Duration::from_millis(300), "{:?}", begun.elapsed());
-    // Many at once wait for one look together.
+    // Concurrent lookups share one read of the store.
     let begun = Instant::now();
     let all: Vec<String> = (0..500).map(|_| unknown()).collect();
     futures_util::future::join_all(all.iter().map(|token| tokens.look_up(token))).await;
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
-    // What cannot be a token is not looked for.
+    // Malformed tokens cause no lookup.
     let begun = Instant::now();
     for bad in ["", "outlay", "outlay__", "outlay_a_b", "outlay_ü_b"] {
         tokens.look_up(bad).await;

@@ -1,8 +1,8 @@
-//! PostgreSQL or a replica fails in the middle of the work. Everything that was acknowledged is in
-//! the database afterwards, exactly once.
+//! PostgreSQL or a replica fails during work. Afterwards every acknowledged write is in the
+//! database exactly once.
 //!
 //! These tests restart the PostgreSQL server and cut all of its connections, which would fail other
-//! tests. `cargo test` runs one binary after the other, so they have a binary of their own.
+//! tests. `cargo test` runs one binary after the other, so they have their own binary.
 
 #[allow(dead_code, reason = "the binary `main` uses the rest")]
 mod support;
@@ -21,24 +21,23 @@ use support::database::Database;
 
 const TASKS: u32 = 3;
 
-/// One test at a time.
-fn alone() -> MutexGuard<'static, ()> {
+/// Runs one test at a time.
+fn one_at_a_time() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What clients were told, by identity. Counts alone would not do: something lost could hide behind
-/// something invented.
+/// Acknowledged rounds and items. Counts alone would not be enough: a lost item could be offset by
+/// an invented one.
 #[derive(Debug, Default)]
 struct Acknowledged {
     rounds: BTreeSet<u64>,
-    /// Sent, and those of them that were acknowledged.
+    /// Items sent; true if acknowledged.
     items: BTreeMap<(u64, u32), bool>,
     errors: usize,
 }
 
-/// Asks for rounds and tells what came of them until it is stopped, and like a good client sends
-/// again what was not acknowledged.
+/// Asks for rounds and reports outcomes until stopped; sends unacknowledged requests again.
 fn client(
     store: &PostgresStore,
     number: u64,
@@ -73,8 +72,7 @@ fn client(
             rounds.clone().map(|round| tell("c", round, &outcomes(round))).collect();
         let places = || rounds.clone().flat_map(|round| (0..TASKS).map(move |task| (round, task)));
         acknowledged.lock().unwrap().items.extend(places().map(|place| (place, false)));
-        // Again and again until it is taken: what is there already is a repetition, never a
-        // conflict.
+        // Repeated until acknowledged: stored outcomes count as repetitions, not as conflicts.
         loop {
             match store.apply(&batch) {
                 Ok(answers) => {
@@ -98,13 +96,13 @@ fn client(
     }
 }
 
-/// Everything acknowledged is in the database once, and nothing else but what was sent and not
-/// answered.
+/// Checks that every acknowledged item is in the database once, and that all others there were
+/// sent.
 fn compare(store: &PostgresStore, acknowledged: &Acknowledged) {
     let rows = store.rounds("c", 0, usize::MAX).unwrap();
     let kept: BTreeSet<u64> = rows.iter().map(|row| row.round).collect();
-    assert_eq!(kept.len(), rows.len(), "no round twice");
-    assert_eq!(acknowledged.rounds.difference(&kept).count(), 0, "no round is lost");
+    assert_eq!(kept.len(), rows.len(), "a round is listed twice");
+    assert_eq!(acknowledged.rounds.difference(&kept).count(), 0, "a round is lost");
     let items: BTreeSet<(u64, u32)> =
         rows.iter().flat_map(|row| row.told.iter().map(|(task, _)| (row.round, *task))).collect();
     for (place, is_acknowledged) in &acknowledged.items {
@@ -112,7 +110,7 @@ fn compare(store: &PostgresStore, acknowledged: &Acknowledged) {
     }
     assert!(
         items.iter().all(|place| acknowledged.items.contains_key(place)),
-        "nothing is invented"
+        "an item is invented"
     );
     let standing = store.standing("c").unwrap();
     assert_eq!((standing.version, standing.rounds), (items.len() as u64, rows.len() as u64));
@@ -121,7 +119,7 @@ fn compare(store: &PostgresStore, acknowledged: &Acknowledged) {
     assert!(!log.contains("deadlock detected"));
 }
 
-/// Six clients at three replicas, while somebody does harm.
+/// Runs six clients at three replicas while `harm` disturbs them.
 fn under_load(database: &Database, harm: impl FnOnce(&dyn Fn() -> usize)) -> Acknowledged {
     let options = || PostgresOptions { timeout: Duration::from_secs(5), ..database.options() };
     let stores: Vec<_> = (0..3).map(|_| PostgresStore::open(options()).unwrap()).collect();
@@ -144,13 +142,13 @@ fn under_load(database: &Database, harm: impl FnOnce(&dyn Fn() -> usize)) -> Ack
     acknowledged
 }
 
-/// Waits until so many more rounds are acknowledged: calls have recovered.
-fn go_on(rounds: &dyn Fn() -> usize, more: usize) {
+/// Waits until `more` rounds are acknowledged, so that calls have recovered.
+fn wait_for_rounds(rounds: &dyn Fn() -> usize, more: usize) {
     let (begun, start) = (rounds(), Instant::now());
     while rounds() < begun + more {
         assert!(
             start.elapsed() < Duration::from_secs(60),
-            "nothing goes on: {} of {more} rounds",
+            "no progress: {} of {more} rounds",
             rounds() - begun
         );
         std::thread::sleep(Duration::from_millis(5));
@@ -158,26 +156,27 @@ fn go_on(rounds: &dyn Fn() -> usize, more: usize) {
 }
 
 #[test]
-fn connections_that_are_cut_lose_nothing() {
-    let (_alone, Some(database)) = (alone(), Database::new()) else { return };
+fn cut_connections_lose_nothing() {
+    let (_alone, Some(database)) = (one_at_a_time(), Database::new()) else { return };
     let cut =
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'outlay'";
     let acknowledged = under_load(&database, |rounds| {
         for _ in 0..20 {
-            go_on(rounds, 5);
-            // Rounds of before the last cut may be counted just now, while nobody is connected.
+            wait_for_rounds(rounds, 5);
+            // Rounds from before the last cut may be counted only now, while no client is
+            // connected.
             while database.sql(cut).is_empty() {
-                go_on(rounds, 1);
+                wait_for_rounds(rounds, 1);
             }
         }
-        go_on(rounds, 20);
+        wait_for_rounds(rounds, 20);
     });
     println!("{} rounds, {} errors", acknowledged.rounds.len(), acknowledged.errors);
 }
 
 #[test]
-fn a_database_that_stops_and_comes_back_loses_nothing() {
-    let (_alone, Some(database)) = (alone(), Database::new()) else { return };
+fn restarts_of_the_database_lose_nothing() {
+    let (_alone, Some(database)) = (one_at_a_time(), Database::new()) else { return };
     let control = |words: &[&str]| {
         let control = std::env::var("OUTLAY_TEST_POSTGRES_CONTROL")
             .expect("the control of tests/with-postgres");
@@ -187,28 +186,25 @@ fn a_database_that_stops_and_comes_back_loses_nothing() {
         );
     };
     let acknowledged = under_load(&database, |rounds| {
-        go_on(rounds, 20);
+        wait_for_rounds(rounds, 20);
         control(&["restart", "fast"]);
-        go_on(rounds, 20);
-        // As if the power went off: it recovers from its log.
+        wait_for_rounds(rounds, 20);
+        // Like a power cut: it recovers from its log.
         control(&["restart", "immediate"]);
-        go_on(rounds, 20);
+        wait_for_rounds(rounds, 20);
         control(&["stop", "immediate"]);
         std::thread::sleep(Duration::from_millis(500));
         control(&["start"]);
-        go_on(rounds, 20);
+        wait_for_rounds(rounds, 20);
     });
-    assert!(
-        acknowledged.errors > 0,
-        "calls fail while it is away, and are not kept waiting for ever"
-    );
+    assert!(acknowledged.errors > 0, "calls must fail while the database is down");
     println!("{} rounds, {} errors", acknowledged.rounds.len(), acknowledged.errors);
 }
 
 /// The name under which this program starts itself as a replica.
 const REPLICA: &str = "OUTLAY_TEST_REPLICA";
 
-/// Not a test by itself: a replica in a process of its own, which says what was acknowledged.
+/// Not a test by itself: a replica in its own process, which prints what was acknowledged.
 #[test]
 fn replica() {
     let Ok(schema) = std::env::var(REPLICA) else { return };
@@ -248,7 +244,7 @@ impl Process {
         Self { child, reader: Some(reader) }
     }
 
-    /// Kills it, so that it can do nothing any more, and gives what it had said.
+    /// Kills the process and returns its output.
     fn kill(mut self) -> Vec<String> {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -264,8 +260,8 @@ impl Drop for Process {
 }
 
 #[test]
-fn replicas_that_are_killed_lose_nothing() {
-    let (_alone, Some(database)) = (alone(), Database::new()) else { return };
+fn killed_replicas_lose_nothing() {
+    let (_alone, Some(database)) = (one_at_a_time(), Database::new()) else { return };
     let store = database.store();
     assert_eq!(one(&store, create("c", TASKS)), Ok(Done::Created));
     let mut said = Vec::new();
@@ -274,7 +270,7 @@ fn replicas_that_are_killed_lose_nothing() {
         let before = store.standing("c").unwrap().rounds;
         let start = Instant::now();
         while store.standing("c").unwrap().rounds < before + 30 {
-            assert!(start.elapsed() < Duration::from_secs(60), "nothing goes on");
+            assert!(start.elapsed() < Duration::from_secs(60), "no progress");
             std::thread::sleep(Duration::from_millis(10));
         }
         said.extend(running.remove(0).kill());
@@ -297,7 +293,7 @@ fn replicas_that_are_killed_lose_nothing() {
             match what {
                 "asks" => acknowledged.items.extend((0..TASKS).map(|task| ((round, task), false))),
                 "asked" => {
-                    assert!(acknowledged.rounds.insert(round), "round {round} was handed out twice")
+                    assert!(acknowledged.rounds.insert(round), "round {round} was issued twice")
                 }
                 "told" => acknowledged.items.extend((0..TASKS).map(|task| ((round, task), true))),
                 _ => {}
@@ -305,7 +301,7 @@ fn replicas_that_are_killed_lose_nothing() {
         }
     }
     assert!(acknowledged.rounds.len() > 100);
-    // What the dead had under way ends when the database notices.
+    // The database ends the transactions of killed processes after a moment.
     std::thread::sleep(Duration::from_millis(300));
     compare(&store, &acknowledged);
     assert_eq!(

@@ -1,5 +1,4 @@
-//! What only PostgreSQL has: several replicas at the same campaign. What every store does is in
-//! `stores`.
+//! Tests of several replicas, which only PostgreSQL supports. Tests of all stores are in `stores`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -15,7 +14,7 @@ use crate::support::proxy::Proxy;
 
 const TASKS: u32 = 4;
 
-/// This many replicas, and a campaign with rounds 1..=rounds.
+/// Opens replicas and creates a campaign with rounds 1..=rounds.
 fn replicas(database: &Database, count: usize, rounds: u64) -> Vec<PostgresStore> {
     let stores: Vec<_> = (0..count).map(|_| database.store()).collect();
     assert_eq!(one(&stores[0], create("c", TASKS)), Ok(Done::Created));
@@ -29,7 +28,7 @@ fn sound(store: &PostgresStore) {
     assert_eq!(store.verify().unwrap().faults, Vec::<String>::new());
 }
 
-/// Nobody has waited in a circle, in this run of the server.
+/// Checks that this run of the server had no deadlocks.
 fn no_deadlocks(database: &Database) {
     let log = std::env::var("OUTLAY_TEST_POSTGRES_LOG")
         .map(|path| std::fs::read_to_string(path).unwrap())
@@ -41,7 +40,7 @@ fn no_deadlocks(database: &Database) {
     );
 }
 
-/// Numbers that look drawn: the same in every run.
+/// Pseudorandom numbers with a fixed seed.
 fn draws(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut state = seed;
     move |below| {
@@ -52,15 +51,15 @@ fn draws(seed: u64) -> impl FnMut(u64) -> u64 {
 }
 
 #[test]
-fn half_of_it_twice_from_32_threads_counts_once() {
+fn repeated_reports_from_32_threads_count_once() {
     let Some(database) = Database::new() else { return };
     let stores = replicas(&database, 4, 400);
     let new = Mutex::new(BTreeSet::new());
     std::thread::scope(|scope| {
         for thread in 0..32_usize {
             let (store, new) = (&stores[thread % 4], &new);
-            // Each pair of threads tells the same rounds, from two replicas, in opposite orders and
-            // batches.
+            // Each pair of threads reports the same rounds at two replicas, in opposite orders and
+            // different batches.
             let mut rounds: Vec<u64> =
                 (0..25).map(|step| 1 + (thread as u64 / 2) * 25 + step).collect();
             if thread % 2 == 1 {
@@ -84,7 +83,7 @@ fn half_of_it_twice_from_32_threads_counts_once() {
                         {
                             assert!(
                                 new.lock().unwrap().insert((*round, place)),
-                                "told twice as new"
+                                "counted as new twice"
                             );
                         }
                     }
@@ -115,7 +114,7 @@ fn half_of_it_twice_from_32_threads_counts_once() {
 }
 
 #[test]
-fn replicas_at_a_hot_campaign_do_not_collide() {
+fn replicas_at_a_busy_campaign_do_not_collide() {
     let Some(database) = Database::new() else { return };
     let stores = replicas(&database, 3, 0);
     let handed_out = Mutex::new(Vec::new());
@@ -142,7 +141,7 @@ fn replicas_at_a_hot_campaign_do_not_collide() {
     let handed_out = handed_out.into_inner().unwrap();
     let all: BTreeSet<u64> = handed_out.iter().flat_map(Clone::clone).collect();
     let count: u64 = handed_out.iter().map(|rounds| rounds.end - rounds.start).sum();
-    assert_eq!(all.len() as u64, count, "no round is handed out twice");
+    assert_eq!(all.len() as u64, count, "a round was issued twice");
     assert_eq!(stores[1].standing("c").unwrap().rounds, count);
     assert_eq!(
         stores[2]
@@ -158,13 +157,14 @@ fn replicas_at_a_hot_campaign_do_not_collide() {
 }
 
 #[test]
-fn of_two_who_say_something_else_one_is_refused_and_hinders_nobody() {
+fn of_conflicting_reports_one_wins_and_others_are_unaffected() {
     let Some(database) = Database::new() else { return };
     let stores = replicas(&database, 4, 100);
     let answers: Vec<_> = std::thread::scope(|scope| {
         let spawn = |number: usize| {
             let store = &stores[number];
-            // Everybody tells his own of the last task, and of the first what he thinks himself.
+            // Each replica reports different outcomes of the first task, and its own rounds of the
+            // last.
             let tells = (1..=100)
                 .map(|round| tell("c", round, &[(0, done(number as u64)), (1, done(round))]))
                 .collect::<Vec<_>>();
@@ -183,7 +183,7 @@ fn of_two_who_say_something_else_one_is_refused_and_hinders_nobody() {
             match answer {
                 Ok(Done::Told { is_new, .. }) if place < 100 => {
                     assert_eq!(*is_new, [true, true]);
-                    assert_eq!(winners.insert(place, number), None, "one wins");
+                    assert_eq!(winners.insert(place, number), None, "two reports won");
                 }
                 Ok(Done::Told { is_new, .. }) => assert_eq!(*is_new, [true]),
                 Err(Refusal::Conflict { task: 0, stored }) if place < 100 => {
@@ -215,13 +215,13 @@ fn connections_are_counted() {
     assert_eq!(pools.iter().map(|pool| pool.name).collect::<Vec<_>>(), ["read", "write"]);
     for pool in pools {
         assert!(pool.max >= 1 && pool.size <= pool.max && pool.waiting == 0, "{pool:?}");
-        assert_eq!(pool.available, pool.size, "none is in use: {pool:?}");
+        assert_eq!(pool.available, pool.size, "a connection is in use: {pool:?}");
         assert!(pool.name == "write" || pool.size >= 1, "{pool:?}");
     }
 }
 
 #[test]
-fn two_halves_at_the_same_time_complete_a_round() {
+fn concurrent_halves_complete_a_round() {
     let Some(database) = Database::new() else { return };
     let stores = replicas(&database, 2, 60);
     for round in 1..=60 {
@@ -245,7 +245,7 @@ fn two_halves_at_the_same_time_complete_a_round() {
 }
 
 #[test]
-fn a_key_hands_out_once_among_replicas() {
+fn a_key_gets_rounds_once_among_replicas() {
     let Some(database) = Database::new() else { return };
     let stores = replicas(&database, 4, 0);
     for attempt in 0..10 {
@@ -256,7 +256,7 @@ fn a_key_hands_out_once_among_replicas() {
                     let rounds = store.lease_rounds("c", 2).unwrap();
                     let mut keyed = asked("c", rounds.clone(), TASKS);
                     keyed.key = key(&format!("key {attempt}"), 9, i64::MAX);
-                    // In one batch with something that must not suffer.
+                    // In one batch with another command, which must succeed.
                     let free = store.lease_rounds("c", 1).unwrap();
                     let answers =
                         store.apply(&[ask("c", free, TASKS), Command::Ask(keyed)]).unwrap();
@@ -278,7 +278,7 @@ fn a_key_hands_out_once_among_replicas() {
 }
 
 #[test]
-fn corrections_at_the_same_time_follow_each_other() {
+fn concurrent_corrections_are_serialized() {
     let Some(database) = Database::new() else { return };
     let stores = replicas(&database, 4, 1);
     assert_eq!(one(&stores[0], tell("c", 1, &[(0, done(0))])), counted(&[true], false));
@@ -296,7 +296,7 @@ fn corrections_at_the_same_time_follow_each_other() {
                     assert_eq!(
                         steps.lock().unwrap().insert(from.reward, to),
                         None,
-                        "two take from the same"
+                        "two corrections replaced the same outcome"
                     );
                 }
             });
@@ -307,7 +307,7 @@ fn corrections_at_the_same_time_follow_each_other() {
     while let Some(next) = steps.get(&last) {
         (last, length) = (*next, length + 1);
     }
-    assert_eq!(length, 40, "one chain from the first to the last");
+    assert_eq!(length, 40, "the corrections must form one chain");
     assert_eq!(stores[0].rounds("c", 0, 1).unwrap()[0].told, [(0, done(last))]);
     let standing = stores[3].standing("c").unwrap();
     assert_eq!(
@@ -318,7 +318,7 @@ fn corrections_at_the_same_time_follow_each_other() {
 }
 
 #[test]
-fn each_replica_counts_in_its_own_slot_and_the_next_one_takes_it_over() {
+fn each_replica_counts_in_its_own_slot_and_free_slots_are_reused() {
     let Some(database) = Database::new() else { return };
     let mut stores = replicas(&database, 3, 10);
     for (number, store) in stores.iter().enumerate() {
@@ -328,7 +328,7 @@ fn each_replica_counts_in_its_own_slot_and_the_next_one_takes_it_over() {
         );
     }
     assert_eq!(database.sql("SELECT slot FROM stat ORDER BY slot"), ["0", "1", "2"]);
-    // The second one goes, and its slot is free again.
+    // The second replica closes, which frees its slot.
     stores.remove(1).close().unwrap();
     let slots = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2
         AND classid::bigint = hashtext('outlay slot ' || current_schema())::bit(32)::bigint";
@@ -346,7 +346,7 @@ fn each_replica_counts_in_its_own_slot_and_the_next_one_takes_it_over() {
 }
 
 #[test]
-fn without_advisory_locks_the_name_draws_a_slot_and_counts_are_right() {
+fn without_advisory_locks_the_name_selects_a_slot_and_counts_are_right() {
     let Some(database) = Database::new() else { return };
     let named = |name: &str| {
         PostgresStore::open(PostgresOptions {
@@ -356,7 +356,7 @@ fn without_advisory_locks_the_name_draws_a_slot_and_counts_are_right() {
         })
         .unwrap()
     };
-    // Two with one name: they share a slot, and only have to wait for each other.
+    // Two replicas with the same name share a slot and wait for each other.
     let stores = [named("a"), named("a"), named("b")];
     assert_eq!(one(&stores[0], create("c", TASKS)), Ok(Done::Created));
     assert_eq!(one(&stores[0], ask("c", 1..301, TASKS)), Ok(Done::Asked));
@@ -381,12 +381,12 @@ fn without_advisory_locks_the_name_draws_a_slot_and_counts_are_right() {
 }
 
 #[test]
-fn when_all_slots_are_taken_the_name_draws_one() {
+fn when_all_slots_are_taken_the_name_selects_one() {
     let Some(database) = Database::new() else { return };
     let store = database.store();
     assert_eq!(one(&store, create("c", TASKS)), Ok(Done::Created));
     let schema = &database.schema;
-    // Held until the session ends, which is when the statement does; so it goes on meanwhile.
+    // The locks are held until the session ends, so the statement sleeps during the test.
     let hold = format!(
         "SELECT count(pg_advisory_lock(hashtext('outlay slot {schema}'), slot)) FROM generate_series(0, 63) slot; SELECT pg_sleep(3)"
     );
@@ -400,7 +400,7 @@ fn when_all_slots_are_taken_the_name_draws_one() {
 }
 
 #[test]
-fn ids_come_in_blocks_and_go_back_in_the_end() {
+fn ids_are_leased_in_blocks_and_returned_on_close() {
     let Some(database) = Database::new() else { return };
     let stores = replicas(&database, 2, 0);
     let next = || database.sql("SELECT next_round FROM lease");
@@ -408,14 +408,18 @@ fn ids_come_in_blocks_and_go_back_in_the_end() {
         assert_eq!(stores[0].lease_rounds("c", 1).unwrap(), round..round + 1);
     }
     assert_eq!(next(), ["65"]);
-    assert_eq!(stores[0].lease_rounds("c", 256).unwrap(), 65..321, "as many as are wanted at once");
+    assert_eq!(stores[0].lease_rounds("c", 256).unwrap(), 65..321, "a larger block on request");
     assert_eq!(next(), ["321"]);
     assert_eq!(stores[0].lease_rounds("c", 10).unwrap(), 321..331);
     assert_eq!(stores[1].lease_rounds("c", 1).unwrap(), 385..386);
     assert_eq!(stores[0].lease_rounds("c", 54).unwrap(), 331..385);
-    assert_eq!(stores[0].lease_rounds("c", 1).unwrap(), 449..450, "after those of the other");
+    assert_eq!(
+        stores[0].lease_rounds("c", 1).unwrap(),
+        449..450,
+        "after the block of the other replica"
+    );
     stores[1].close().unwrap();
-    assert_eq!(next(), ["513"], "somebody has taken later ones");
+    assert_eq!(next(), ["513"], "the other replica has taken later ids");
     stores[0].close().unwrap();
     assert_eq!(next(), ["450"]);
     assert_eq!(stores[1].lease_rounds("c", 1).unwrap(), 450..451);
@@ -437,7 +441,7 @@ fn one_replica_leases_without_gaps() {
 }
 
 #[test]
-fn replicas_that_start_together_make_the_tables_once() {
+fn replicas_that_start_together_create_the_tables_once() {
     let Some(database) = Database::new() else { return };
     std::thread::scope(|scope| {
         for _ in 0..6 {
@@ -448,10 +452,10 @@ fn replicas_that_start_together_make_the_tables_once() {
 }
 
 #[test]
-fn tables_of_the_first_form_are_brought_to_the_present_one() {
+fn tables_of_the_first_form_are_migrated() {
     let Some(database) = Database::new() else { return };
     drop(database.store());
-    // As an earlier outlay would have left them.
+    // The tables of an earlier version.
     database.sql("ALTER TABLE token DROP COLUMN last_used_at, DROP COLUMN name");
     database.sql("ALTER TABLE outlay_schema DROP COLUMN is_importing");
     database.without_counts();
@@ -472,11 +476,15 @@ fn newer_tables_are_refused() {
         error.is_fatal && error.what.contains("newer outlay") && error.what.contains("99"),
         "{error:?}"
     );
-    assert_eq!(database.sql("SELECT version FROM outlay_schema"), ["99"], "and left as they are");
+    assert_eq!(
+        database.sql("SELECT version FROM outlay_schema"),
+        ["99"],
+        "the tables must not change"
+    );
 }
 
 #[test]
-fn what_cannot_be_reached_is_an_error_without_the_password() {
+fn an_unreachable_database_is_an_error_without_the_password() {
     let options = PostgresOptions::new("postgres://somebody:secretword@127.0.0.1:1/nowhere");
     assert!(!format!("{options:?}").contains("secretword"));
     let error = PostgresStore::open(options).unwrap_err();
@@ -491,10 +499,10 @@ fn what_cannot_be_reached_is_an_error_without_the_password() {
     assert!(error.is_fatal && !error.what.contains("secretword"), "{error:?}");
 }
 
-/// What a store makes of a batch.
+/// The result of applying a batch.
 type Applied = Result<Vec<Result<Done, Refusal>>, StoreError>;
 
-/// A commit reaches the server and its answer never arrives; `apply` is how the store is called.
+/// A commit reaches the server, but its answer is lost. `apply` calls the store.
 fn a_lost_answer(apply: impl Fn(&PostgresStore, &[Command]) -> Applied) {
     let Some(database) = Database::new() else { return };
     let direct = replicas(&database, 1, 0).remove(0);
@@ -509,15 +517,15 @@ fn a_lost_answer(apply: impl Fn(&PostgresStore, &[Command]) -> Applied) {
         keyed.key = key(name, 3, i64::MAX);
         Command::Ask(keyed)
     };
-    // Now the block is leased and everything is known, so that the next commit is that of the ask.
+    // The block is now leased and the campaign cached, so that the next commit is that of the ask.
     let first = keyed(&store, "first");
     assert_eq!(one(&store, first), Ok(Done::Asked));
     let second = keyed(&store, "second");
     proxy.loses_answer.store(true, std::sync::atomic::Ordering::SeqCst);
     let error = apply(&store, &[second]).unwrap_err();
     assert!(!error.is_fatal && error.what.contains("not known"), "{error:?}");
-    assert_eq!(direct.rounds("c", 0, 10).unwrap().len(), 2, "it was kept");
-    // The client sends the same again, and is told the rounds that it has.
+    assert_eq!(direct.rounds("c", 0, 10).unwrap().len(), 2, "the commit took effect");
+    // The client repeats the request and gets the same rounds.
     let again = keyed(&store, "second");
     assert_eq!(one(&store, again), Err(Refusal::KeyUsed { request: [3; 32], rounds: 2..3 }));
     let report = tell("c", 2, &[(0, done(1))]);
@@ -526,7 +534,7 @@ fn a_lost_answer(apply: impl Fn(&PostgresStore, &[Command]) -> Applied) {
     assert_eq!(
         one(&store, report.clone()),
         counted(&[true], false),
-        "a read is repeated, and nobody notices"
+        "a lost answer to a read is retried"
     );
     proxy.loses_answer.store(true, std::sync::atomic::Ordering::SeqCst);
     assert!(apply(&store, std::slice::from_ref(&report)).is_err());
@@ -536,24 +544,23 @@ fn a_lost_answer(apply: impl Fn(&PostgresStore, &[Command]) -> Applied) {
 }
 
 #[test]
-fn a_commit_without_an_answer_is_an_error_and_is_not_done_again() {
+fn a_commit_without_an_answer_is_an_error_and_is_not_repeated() {
     a_lost_answer(|store, batch| store.apply(batch));
 }
 
-/// A test of the test: a store that takes a commit of which nothing is known for one that failed,
-/// and does it again by itself.
+/// Checks the test itself with a store that treats an unknown commit as failed and repeats it.
 #[test]
-fn doing_an_unknown_commit_again_is_caught() {
+fn repeating_an_unknown_commit_is_caught() {
     let Some(_) = Database::new() else { return };
     let planted =
         || a_lost_answer(|store, batch| store.apply(batch).or_else(|_| store.apply(batch)));
     let caught = std::panic::catch_unwind(planted).unwrap_err();
-    let said = caught.downcast_ref::<String>().expect("words");
+    let said = caught.downcast_ref::<String>().expect("a message");
     assert!(said.contains("unwrap_err") && said.contains("KeyUsed"), "{said}");
 }
 
 #[test]
-fn encrypted_means_that_the_certificate_is_checked() {
+fn encryption_checks_the_certificate() {
     let Some(database) = Database::new() else { return };
     let root =
         std::env::var("OUTLAY_TEST_POSTGRES_ROOT").expect("the certificate of tests/with-postgres");
@@ -574,7 +581,7 @@ fn encrypted_means_that_the_certificate_is_checked() {
 }
 
 #[test]
-fn what_is_acknowledged_is_synced_also_where_the_database_would_not() {
+fn acknowledged_writes_are_synced_even_if_the_database_default_is_off() {
     let Some(database) = Database::new() else { return };
     let mut options = database.options();
     options.url += "?options=-c%20synchronous_commit%3Doff";
@@ -599,7 +606,7 @@ fn what_is_acknowledged_is_synced_also_where_the_database_would_not() {
 }
 
 #[test]
-fn keys_that_have_expired_are_removed() {
+fn expired_keys_are_removed() {
     let Some(database) = Database::new() else { return };
     let store = replicas(&database, 1, 0).remove(0);
     let mut next = 1;
@@ -621,7 +628,7 @@ fn keys_that_have_expired_are_removed() {
 }
 
 #[test]
-fn a_check_finds_what_does_not_fit() {
+fn verify_finds_inconsistencies() {
     let Some(database) = Database::new() else { return };
     let store = replicas(&database, 1, 20).remove(0);
     let batch: Vec<_> =

@@ -1,5 +1,5 @@
-//! Requests with the same idempotency key: one of them takes a round, however many arrive together,
-//! and each gets the same answer.
+//! Concurrent requests with the same idempotency key: one of them takes a round, and all get the
+//! same answer.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn ask(service: &Running, key: &str, body: &str) -> (u16, Value) {
     (answer.status, answer.json())
 }
 
-/// Ten times twenty requests at once: the rounds are 1, 2, …, 10, without a gap.
+/// Sends twenty concurrent requests ten times: the rounds are 1, 2, …, 10, without a gap.
 fn no_round_is_lost(store: Arc<dyn Store>) {
     let service = Running::with(store, Limits::default());
     assert_eq!(service.client().json("PUT", "/v1/campaigns/c", CAMPAIGN).status, 201);
@@ -54,7 +54,7 @@ fn no_round_is_lost_on_postgres() {
 }
 
 #[test]
-fn defaults_may_be_spelt_out() {
+fn defaults_may_be_given_explicitly() {
     let service = Running::new();
     service.client().json("PUT", "/v1/campaigns/c", CAMPAIGN);
     let first = ask(&service, "k", "{}");

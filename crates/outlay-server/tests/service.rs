@@ -1,4 +1,4 @@
-//! The service: the same learner as the library, whatever comes late, twice, or in another order.
+//! The service learns like the library even if reports are late, repeated or out of order.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -59,7 +59,7 @@ impl World {
         world
     }
 
-    /// Another process over the same store.
+    /// Opens the same store again, like a new process.
     fn restart(&mut self) {
         self.service = CampaignService::open(
             Arc::clone(&self.store),
@@ -82,7 +82,7 @@ fn spends(rounds: &Rounds) -> Vec<u64> {
     rounds.tasks.iter().map(|task| task.spend.to_bits()).collect()
 }
 
-async fn play_beside_the_library(learner: &str, guards: Option<Guards>, restarts: bool) {
+async fn compare_with_the_library(learner: &str, guards: Option<Guards>, restarts: bool) {
     let problem = Problem::from_json(&problem().to_string(), &NoFiles).unwrap();
     let mut campaign = Campaign::new(
         &problem,
@@ -101,7 +101,7 @@ async fn play_beside_the_library(learner: &str, guards: Option<Guards>, restarts
     world.service.create("c", NewCampaign { guards, ..request(learner) }, "").await.unwrap();
     let draws = Draws::new(3, Purpose::Completion);
     for round in 1..=300 {
-        // Tasks and budgets come and go.
+        // Available tasks and budgets vary.
         let (budget, without) = (
             if round % 7 == 0 { 60.0 } else { 100.0 },
             if round % 5 == 0 { vec!["web".to_owned()] } else { Vec::new() },
@@ -140,25 +140,25 @@ async fn play_beside_the_library(learner: &str, guards: Option<Guards>, restarts
 }
 
 #[tokio::test]
-async fn every_learner_decides_as_in_the_library_bit_for_bit() {
+async fn every_learner_is_bit_identical_to_the_library() {
     let served = LEARNERS
         .iter()
         .filter(|entry| entry.feedback == Shown::Censored || entry.name == "uniform");
     let mut count = 0;
     for entry in served {
-        play_beside_the_library(entry.name, None, false).await;
-        play_beside_the_library(entry.name, None, true).await;
+        compare_with_the_library(entry.name, None, false).await;
+        compare_with_the_library(entry.name, None, true).await;
         count += 1;
     }
     assert_eq!(count, 12);
 }
 
 #[tokio::test]
-async fn guards_hold_as_in_the_library_also_after_a_restart() {
+async fn guards_match_the_library_even_after_a_restart() {
     let guards = Guards { max_change: Some(5.0), floor: Some(1.0), min_move: Some(0.5) };
     for learner in ["kl-ucb-plus", "thompson"] {
-        play_beside_the_library(learner, Some(guards), false).await;
-        play_beside_the_library(learner, Some(guards), true).await;
+        compare_with_the_library(learner, Some(guards), false).await;
+        compare_with_the_library(learner, Some(guards), true).await;
     }
 }
 
@@ -187,7 +187,7 @@ async fn the_order_and_the_number_of_reports_do_not_matter() {
                 reports.push((round, result));
             }
         }
-        // A different order each time, and some of it twice.
+        // A different order each time, with some repetitions.
         let shuffle = Draws::new(order, Purpose::Learner).round(1);
         let mut keyed: Vec<(u64, (u64, TaskResult))> = reports
             .into_iter()
@@ -207,11 +207,11 @@ async fn the_order_and_the_number_of_reports_do_not_matter() {
         ends.push((state, world.ask().await));
     }
     ends.dedup();
-    assert_eq!(ends.len(), 1, "the order of reports shows");
+    assert_eq!(ends.len(), 1, "the order of reports changed the result");
 }
 
 #[tokio::test]
-async fn a_report_is_taken_whole_or_not_at_all() {
+async fn a_report_is_accepted_completely_or_not_at_all() {
     let world = World::with("kl-ucb-plus").await;
     let round = world.ask().await.rounds[0];
     assert_eq!(
@@ -229,7 +229,7 @@ async fn a_report_is_taken_whole_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_an_outcome_is_refused_with_its_place() {
+async fn impossible_outcomes_are_refused_with_their_place() {
     let world = World::with("kl-ucb-plus").await;
     let round = world
         .service
@@ -279,7 +279,7 @@ async fn what_cannot_be_an_outcome_is_refused_with_its_place() {
 }
 
 #[tokio::test]
-async fn late_feedback_counts_and_expired_rounds_make_room() {
+async fn late_feedback_counts_and_expired_rounds_free_their_places() {
     let world = World::new(Limits { open_rounds: 3, ..Limits::default() });
     world.service.create("c", request("kl-ucb-plus"), "").await.unwrap();
     let rounds = world
@@ -300,14 +300,14 @@ async fn late_feedback_counts_and_expired_rounds_make_room() {
     assert_eq!(late, Told { accepted: 2, duplicate: 0, late: 2 });
     let state = world.service.campaign("c").await.unwrap();
     assert_eq!((state.late, state.tasks[0].completions, state.tasks[0].mean), (2, 2, Some(1.0)));
-    // The clock goes back: nothing breaks, and rounds go on in their order.
+    // The clock goes back: rounds continue in order.
     world.clock.set(NOW - 365 * DAY);
     assert_eq!(world.ask().await.rounds, [5]);
 }
 
-/// The number of open rounds and the list agree wherever the clock goes.
+/// The number of open rounds agrees with the list after any change of the clock.
 #[tokio::test]
-async fn rounds_that_have_expired_do_not_wait_again() {
+async fn expired_rounds_do_not_reopen() {
     let world = World::with("kl-ucb-plus").await;
     let agree = async |expected: u64| {
         let open_rounds = world.service.campaign("c").await.unwrap().open_rounds;
@@ -329,10 +329,9 @@ async fn rounds_that_have_expired_do_not_wait_again() {
     agree(0).await;
 }
 
-/// A round that had expired before the restart is in nobody's memory; what was spent in it still
-/// counts.
+/// A round that expired before the restart is no longer in memory, but its spends still count.
 #[tokio::test]
-async fn late_feedback_after_a_restart_teaches_as_much_as_without_one() {
+async fn late_feedback_has_the_same_effect_after_a_restart() {
     for learner in ["kl-ucb-plus", "lattimore", "explore-then-commit"] {
         let mut ends = Vec::new();
         for restarts in [false, true] {
@@ -359,7 +358,7 @@ async fn late_feedback_after_a_restart_teaches_as_much_as_without_one() {
 }
 
 #[tokio::test]
-async fn keys_give_the_same_rounds_again() {
+async fn keys_return_the_same_rounds() {
     let mut world = World::with("kl-ucb-plus").await;
     let ask = |count: u32| Ask { count: Some(count), ..Ask::default() };
     let first = world.service.ask("c", ask(2), Some("k"), "a").await.unwrap();
@@ -382,7 +381,7 @@ async fn keys_give_the_same_rounds_again() {
 }
 
 #[tokio::test]
-async fn a_correction_counts_as_if_it_had_been_told_so() {
+async fn a_correction_counts_like_an_original_report() {
     for learner in ["kl-ucb-plus", "lattimore", "explore-then-commit"] {
         let (right, wrong) = (World::with(learner).await, World::with(learner).await);
         for world in [&right, &wrong] {
@@ -407,7 +406,7 @@ async fn a_correction_counts_as_if_it_had_been_told_so() {
         assert_eq!((corrected.from, corrected.to), (failed("tv"), done("tv", 0.25)));
         wrong.service.correct("c", 1, correction("web", false, None), "").await.unwrap();
         assert_eq!(spends(&right.ask().await), spends(&wrong.ask().await), "{learner}");
-        // What was told first, and what counts now, are both known.
+        // Both the first report and the corrected outcome are known.
         assert_eq!(wrong.tell(1, vec![failed("tv")]).await.unwrap().duplicate, 1);
         assert_eq!(wrong.tell(1, vec![done("tv", 0.25)]).await.unwrap().duplicate, 1);
         assert_eq!(
@@ -467,7 +466,7 @@ async fn campaigns_pause_close_and_end_at_their_horizon() {
 }
 
 #[tokio::test]
-async fn a_bad_campaign_is_refused_with_everything_that_is_wrong() {
+async fn an_invalid_campaign_is_refused_with_all_errors() {
     let world = World::new(Limits::default());
     let create = |request: NewCampaign| world.service.create("c", request, "");
     let mut two = request("kl-ucb-plus");
@@ -556,7 +555,7 @@ async fn a_key_belongs_to_one_set_of_conditions() {
 }
 
 #[tokio::test]
-async fn rounds_that_cannot_be_are_refused_and_take_no_number() {
+async fn impossible_requests_for_rounds_use_no_number() {
     let world = World::with("kl-ucb-plus").await;
     let ask = |ask: Ask| world.service.ask("c", ask, None, "");
     let all = vec!["tv".to_owned(), "web".to_owned(), "mail".to_owned()];
@@ -588,7 +587,7 @@ async fn rounds_that_cannot_be_are_refused_and_take_no_number() {
     assert_eq!(world.ask().await.rounds, [1]);
 }
 
-async fn look_at(learner: &str, guards: Option<Guards>) {
+async fn compare_with_reads(learner: &str, guards: Option<Guards>) {
     let (looked, left) = (World::new(Limits::default()), World::new(Limits::default()));
     for world in [&looked, &left] {
         world.service.create("c", NewCampaign { guards, ..request(learner) }, "").await.unwrap();
@@ -606,7 +605,7 @@ async fn look_at(learner: &str, guards: Option<Guards>) {
         assert_eq!(
             shown,
             spends(&one),
-            "{learner}, round {round}: what is shown is not what comes"
+            "{learner}, round {round}: the next round differs from the split shown"
         );
         for world in [&looked, &left] {
             world.tell(round, vec![done("web", 1.9), failed("tv")]).await.unwrap();
@@ -615,19 +614,19 @@ async fn look_at(learner: &str, guards: Option<Guards>) {
 }
 
 #[tokio::test]
-async fn looking_changes_nothing_and_asking_in_vain_neither() {
+async fn reads_and_refused_requests_change_nothing() {
     let guards = Some(Guards { max_change: Some(3.0), ..Guards::default() });
     for entry in
         LEARNERS.iter().filter(|entry| entry.feedback == Shown::Censored || entry.name == "uniform")
     {
-        look_at(entry.name, None).await;
+        compare_with_reads(entry.name, None).await;
     }
-    look_at("kl-ucb-plus", guards).await;
-    look_at("explore-then-commit:rounds=5", guards).await;
+    compare_with_reads("kl-ucb-plus", guards).await;
+    compare_with_reads("explore-then-commit:rounds=5", guards).await;
 }
 
 #[tokio::test]
-async fn the_same_campaign_may_be_asked_for_in_other_words() {
+async fn equivalent_specs_create_the_same_campaign() {
     let world = World::new(Limits::default());
     let create = |text: &str| world.service.create("c", serde_json::from_str(text).unwrap(), "");
     let first = r#"{"problem": {"budget": 40, "task": [{"name": "a", "curve": {"family": "exponential", "scale": 2}}]}}"#;
@@ -698,7 +697,7 @@ async fn numbers_and_names_that_would_break_answers_are_refused() {
 }
 
 #[tokio::test]
-async fn what_the_guards_do_is_shown() {
+async fn the_effect_of_guards_is_shown() {
     let world = World::new(Limits::default());
     let guards = Some(Guards { floor: Some(30.0), max_change: Some(5.0), ..Guards::default() });
     world.service.create("c", NewCampaign { guards, ..request("kl-ucb-plus") }, "").await.unwrap();
@@ -712,17 +711,17 @@ async fn what_the_guards_do_is_shown() {
     assert!(!shown.gave_way);
     world.service.create("free", request("kl-ucb-plus"), "").await.unwrap();
     assert_eq!(world.service.campaign("free").await.unwrap().guards, None);
-    // Lower bounds that add up to the budget but for rounding, and no guards at all.
+    // Lower bounds that add up to the budget except for rounding, without guards.
     let mut tight = request("kl-ucb-plus");
     tight.problem["budget"] = json!(0.3);
     for (task, min) in [(0, 0.1), (1, 0.2)] {
         tight.problem["task"][task]["min"] = json!(min);
     }
-    world.service.create("kl-ucb-mixture", tight, "").await.unwrap();
+    world.service.create("tight", tight, "").await.unwrap();
 }
 
 #[tokio::test]
-async fn pages_of_many_tasks_have_fewer_entries_and_leave_nothing_out() {
+async fn pages_of_many_tasks_are_shorter_and_complete() {
     let world = World::new(Limits { page_tasks: 7, ..Limits::default() });
     world.service.create("c", request("kl-ucb-plus"), "").await.unwrap();
     let tasks = problem()["task"].as_array().unwrap().len();
@@ -739,11 +738,7 @@ async fn pages_of_many_tasks_have_fewer_entries_and_leave_nothing_out() {
     }
     assert_eq!((rounds, pages), (vec![1, 2, 3, 4, 5], 5 / most + 1));
     let last = world.service.rounds("c", 5 - most as u64, 1000).await.unwrap();
-    assert_eq!(
-        (last.rounds.len(), last.next),
-        (most, None),
-        "a page that is just full, and the last"
-    );
+    assert_eq!((last.rounds.len(), last.next), (most, None), "the last page is exactly full");
     assert_eq!(world.service.events("c", 0, 1000).await.unwrap().events.len(), most);
     let points = |curves: outlay_server::api::CurveList| {
         curves.curves.iter().map(|curve| curve.spend.len()).collect::<Vec<_>>()
@@ -753,7 +748,7 @@ async fn pages_of_many_tasks_have_fewer_entries_and_leave_nothing_out() {
 }
 
 #[tokio::test]
-async fn campaigns_are_listed_whole_however_many_are_read_at_once() {
+async fn campaign_lists_are_complete_for_any_page_size() {
     let world = World::new(Limits::default());
     let ids: Vec<String> = (0..45).map(|number| format!("c{number:02}")).collect();
     for id in &ids {
@@ -770,14 +765,14 @@ async fn campaigns_are_listed_whole_however_many_are_read_at_once() {
                 break;
             }
         }
-        assert_eq!(listed, ids, "{limit} at a time");
+        assert_eq!(listed, ids, "{limit} per page");
     }
     let empty = World::new(Limits::default()).service.campaigns(None, 20).await.unwrap();
     assert!(empty.campaigns.is_empty() && empty.next.is_none());
 }
 
-/// Campaigns that an earlier version stored, when learners had other names, and the spends of the
-/// next round that the earlier version computed for each.
+/// Campaigns stored by an earlier version with other names of learners, and the next spends that it
+/// computed for each.
 const RENAMED: [(&str, &str, [f64; 3]); 4] = [
     ("sharp", "kl-ucb-plus", [14.035963553659364, 17.59785341724155, 8.366183029099085]),
     ("paper", "algorithm-1", [14.045903621614901, 17.403952007216045, 8.550144371169052]),
@@ -794,7 +789,7 @@ async fn renamed_learners_continue(store: Arc<dyn Store>) {
         let rounds = service.ask(id, Ask::default(), None, "").await.unwrap();
         assert_eq!(rounds.rounds, [4]);
         for (task, expected) in rounds.tasks.iter().zip(expected) {
-            // The oracle may change in the last digits.
+            // The last digits may differ between versions of the oracle.
             assert!((task.spend - expected).abs() <= 1e-9 * expected, "{id}: {}", task.spend);
         }
     }
@@ -881,10 +876,9 @@ async fn compaction_changes_no_decision() {
     }
 }
 
-/// A tell that was checked before its campaign was deleted and begun again is not taken by the new
-/// one.
+/// A late report is refused after its campaign was deleted, and by a new campaign with the same id.
 #[tokio::test]
-async fn what_is_late_is_not_taken_by_a_new_campaign_of_the_same_id() {
+async fn late_reports_are_refused_by_a_new_campaign_with_the_same_id() {
     let world = World::with("kl-ucb-plus").await;
     let asked = world.ask().await;
     let task = asked.tasks[0].task.clone();

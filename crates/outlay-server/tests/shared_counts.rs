@@ -1,5 +1,5 @@
-//! A store that others write to as well is read again and again: what was just committed must not
-//! count twice by that, and what others did must count.
+//! The service regularly reads the counts of a shared store. Its own commits must not count twice,
+//! and those of other replicas must count.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,14 +33,14 @@ fn campaign() -> NewCampaign {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_committed_during_a_reading_counts_once() {
-    // Reports that are committed.
+async fn commits_during_a_refresh_count_once() {
+    // Number of committed reports.
     let commits = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&commits);
     let store = Wrapped::new(true, move |store, batch| {
         let done = store.apply(batch);
         if batch.iter().any(|command| matches!(command, Command::Tell(_))) {
-            // Long enough for a reading, if nothing keeps one away.
+            // Long enough for a refresh of the counts, if nothing prevents it.
             counted.fetch_add(1, Ordering::SeqCst);
             std::thread::sleep(Duration::from_millis(50));
         }
@@ -62,16 +62,16 @@ async fn what_is_committed_during_a_reading_counts_once() {
             reward: Some(1.0),
             ..TaskResult::default()
         }];
-        let told =
+        let report =
             tokio::spawn(async move { teller.tell("c", round, Feedback { results }, "").await });
         while commits.load(Ordering::SeqCst) < number {
             tokio::task::yield_now().await;
         }
-        // It is committed, and nobody has been told so yet. This look reads the counts again; the
-        // next one does not, and finds what that left.
+        // The report is committed but not yet acknowledged. This read refreshes the counts; the
+        // next one does not.
         clock.set(clock.now() + staleness);
         service.campaign("c").await.unwrap();
-        told.await.unwrap().unwrap();
+        report.await.unwrap().unwrap();
         let state = service.campaign("c").await.unwrap();
         assert_eq!(
             (state.stats_version, state.tasks[0].completions, state.tasks[0].reward_sum),
@@ -80,17 +80,16 @@ async fn what_is_committed_during_a_reading_counts_once() {
     }
 }
 
-/// Whether a task completes, and with which part of the largest reward: looks drawn, and is the
-/// same in every run.
+/// The reward of a task as a share of the largest, if it completes: pseudorandom with fixed values.
 fn drawn(round: u64, task: u64) -> Option<f64> {
     let number = (round * 7919 + task * 104_729) % 1000;
     (number < 600).then(|| (number % 50) as f64 / 50.0)
 }
 
-/// Two processes that take turns at one campaign decide as one would, also with learners that learn
-/// from the order of things.
+/// Two replicas that take turns compute the same splits as one, even with learners that depend on
+/// the order of outcomes.
 #[tokio::test(flavor = "multi_thread")]
-async fn replicas_that_take_turns_decide_as_one() {
+async fn replicas_that_take_turns_act_as_one() {
     let names = ["tv", "web", "mail"];
     let task =
         |name: &&str| json!({ "name": name, "curve": { "family": "saturating", "full_at": 40.0 } });
@@ -112,7 +111,7 @@ async fn replicas_that_take_turns_decide_as_one() {
             Arc::new(Wrapped::new(true, |store, batch| store.apply(batch)));
         let clock: Arc<dyn Clock> = Arc::new(SetClock::new(0));
         let limits = Limits { staleness_ms: 0, ..Limits::default() };
-        let desks = [(); 2].map(|()| {
+        let services = [(); 2].map(|()| {
             CampaignService::open(Arc::clone(&store), Arc::clone(&clock), limits.clone()).unwrap()
         });
         let new = NewCampaign {
@@ -121,10 +120,11 @@ async fn replicas_that_take_turns_decide_as_one() {
             horizon: Some(200),
             ..self::campaign()
         };
-        desks[0].create("c", new, "").await.unwrap();
+        services[0].create("c", new, "").await.unwrap();
         for round in 1..=120 {
             let expected = campaign.allocate(60.0, None).unwrap().allocation.spend.clone();
-            let asked = desks[round as usize % 2].ask("c", Ask::default(), None, "").await.unwrap();
+            let asked =
+                services[round as usize % 2].ask("c", Ask::default(), None, "").await.unwrap();
             assert_eq!(asked.rounds, [round]);
             let spends: Vec<u64> = asked.tasks.iter().map(|task| task.spend.to_bits()).collect();
             assert_eq!(
@@ -145,9 +145,9 @@ async fn replicas_that_take_turns_decide_as_one() {
                 reward: reward(task),
                 ..TaskResult::default()
             };
-            // Told to the other one, now and then.
+            // Some reports go to the other replica.
             let results = (0..3).map(result).collect();
-            desks[(round / 3) as usize % 2]
+            services[(round / 3) as usize % 2]
                 .tell("c", round, Feedback { results }, "")
                 .await
                 .unwrap();
@@ -155,9 +155,9 @@ async fn replicas_that_take_turns_decide_as_one() {
     }
 }
 
-/// Whoever asks here and tells there is not taken for somebody who never tells.
+/// A client may ask at one replica and report at another without using up the open rounds.
 #[tokio::test(flavor = "multi_thread")]
-async fn rounds_that_are_told_of_elsewhere_do_not_wait_here() {
+async fn rounds_reported_elsewhere_do_not_stay_open() {
     let store: Arc<dyn outlay_server::store::Store> =
         Arc::new(Wrapped::new(true, |store, batch| store.apply(batch)));
     let (clock, limits) =
@@ -180,7 +180,7 @@ async fn rounds_that_are_told_of_elsewhere_do_not_wait_here() {
             ..TaskResult::default()
         }];
         there.tell("c", round, Feedback { results }, "").await.unwrap();
-        // Five rounds a second.
+        // Five rounds per second.
         clock.set(number * 200);
     }
     clock.set(clock.now() + 2000);
@@ -195,5 +195,5 @@ async fn rounds_that_are_told_of_elsewhere_do_not_wait_here() {
         here.ask("c", Ask::default(), None, "").await.unwrap();
     }
     let refused = here.ask("c", Ask::default(), None, "").await.unwrap_err();
-    assert_eq!(refused.code, ErrorCode::TooManyOpenRounds, "of those nobody has told");
+    assert_eq!(refused.code, ErrorCode::TooManyOpenRounds, "unreported rounds count");
 }

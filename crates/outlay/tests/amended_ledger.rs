@@ -139,7 +139,8 @@ fn learners_that_cannot_continue_are_refused_once_a_round_was_issued() {
     assert_eq!(refused.map(|entry| entry.name).collect::<Vec<_>>(), ["grid-ucb", "lattimore"]);
 }
 
-/// It explores the new task before it commits again, and never waits for a retired one.
+/// `explore-then-commit` explores the new task before it commits again, and never waits for a
+/// retired one.
 #[test]
 fn explore_then_commit_explores_new_tasks() {
     let learner = LearnerSpec::ExploreThenCommit { rounds: Some(4) };
@@ -310,8 +311,7 @@ fn guards_compare_new_and_returned_tasks_with_zero() {
     assert_eq!(ledger.to_json(), kept);
 }
 
-/// A task that comes with a log starts from it, and one that is there keeps the log it started
-/// from.
+/// A new task with a log starts from it, and an existing one keeps the log it started from.
 #[test]
 fn logs_count_once() {
     let seen = |completions| Some(Seen { completions, reward: completions as f64 });
@@ -376,7 +376,7 @@ fn damaged_amendments_are_rejected() {
     assert!(error.starts_with("reward_max: cannot decrease"), "{error}");
 }
 
-/// A state in the form of this version, written out, so that later ones read it.
+/// A state in the format of this version, which later versions must read.
 #[test]
 fn a_state_with_an_amendment_loads() {
     let state = include_str!("data/amended-ledger.json");
@@ -474,7 +474,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
-/// Does a step; the result is compared between ledgers.
+/// Performs a step; the returned text is compared between ledgers.
 fn step(ledger: &mut Ledger, step: Step) -> String {
     match step {
         Step::Next { key, without, unit } => {
@@ -543,8 +543,8 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// A ledger that is saved and loaded after every step does exactly as one that never is, and
-    /// amending it by its own problem changes nothing.
+    /// A ledger reloaded after every step behaves exactly like one that is not, and amending it by
+    /// its own problem changes nothing.
     #[test]
     fn random_steps_replay_bit_for_bit(steps in steps(), guarded: bool, learner in 0..6usize) {
         let learner = [

@@ -52,7 +52,7 @@ fn genuine() -> Subjects {
 }
 
 #[test]
-fn genuine_learners_are_shown() {
+fn claims_hold_for_genuine_learners() {
     let expected = [
         ("theorem-1", 60, Verdict::Consistent),
         ("theorem-3", 2, Verdict::Holds),
@@ -68,7 +68,7 @@ fn genuine_learners_are_shown() {
 }
 
 #[test]
-fn an_index_without_its_bonus_is_noticed() {
+fn an_index_without_its_bonus_is_detected() {
     let algorithm_1 = Subjects { algorithm_1: BROKEN, ..genuine() };
     let kl_ucb_mixture = Subjects { kl_ucb_mixture: BROKEN, ..genuine() };
     let kl_ucb_plus = Subjects { kl_ucb_plus: BROKEN, ..genuine() };

@@ -51,13 +51,13 @@ fn invalid_gaps_are_reported() {
             "instance `unknown-thresholds:bits=53`: bits must be a whole number of at least 1 and at most 52",
         ),
     ] {
-        let told = text.parse::<Instance>().unwrap_err().to_string();
-        assert!(told.starts_with(message), "{told}");
+        let error = text.parse::<Instance>().unwrap_err().to_string();
+        assert!(error.starts_with(message), "{error}");
     }
-    let told =
+    let error =
         "theorem-4:gap=3".parse::<Instance>().unwrap().problem(16, 1).unwrap_err().to_string();
     assert_eq!(
-        told,
+        error,
         "instance `theorem-4:gap=3`: the better mean 1/2 + gap/√T would be 1.25: gap must be at most 2 for 16 rounds"
     );
 }

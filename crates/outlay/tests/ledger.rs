@@ -37,7 +37,7 @@ fn shop() -> Problem {
 }
 
 /// A simulated outcome: a function of the round, the task and the success probability.
-fn comes_back(round: u64, task: usize, success: f64, sees_all: bool) -> Entry {
+fn outcome_of(round: u64, task: usize, success: f64, sees_all: bool) -> Entry {
     let draws = Draws::new(7, Purpose::Completion).round(round);
     let completed = draws.uniform(task) < success;
     let reward = 0.5 * (1 + (round + task as u64) % 9) as f64;
@@ -75,7 +75,7 @@ fn play(mut ledger: Ledger, rounds: u64, mut between: impl FnMut(Ledger) -> Ledg
         let there = (0..3).filter(|task| handed_out.available[*task]);
         let entries: Vec<Entry> = there
             .map(|task| {
-                comes_back(handed_out.round, task, handed_out.allocation.success[task], sees_all)
+                outcome_of(handed_out.round, task, handed_out.allocation.success[task], sees_all)
             })
             .collect();
         let (now, later): (Vec<Entry>, Vec<Entry>) =
@@ -91,7 +91,7 @@ fn play(mut ledger: Ledger, rounds: u64, mut between: impl FnMut(Ledger) -> Ledg
 }
 
 #[test]
-fn a_ledger_that_is_kept_and_loaded_between_all_steps_goes_on_bit_for_bit() {
+fn a_ledger_reloaded_between_all_steps_continues_bit_for_bit() {
     for learner in every_learner() {
         let never_stopped = play(opened(learner, Guards::default()), 40, |ledger| ledger);
         let stopped = play(opened(learner, Guards::default()), 40, |ledger| {
@@ -102,7 +102,7 @@ fn a_ledger_that_is_kept_and_loaded_between_all_steps_goes_on_bit_for_bit() {
 }
 
 #[test]
-fn guarded_ledgers_too_go_on_bit_for_bit() {
+fn guarded_ledgers_continue_bit_for_bit() {
     let guards = Guards { max_change: Some(6.0), floor: Some(4.0), min_move: Some(0.5) };
     for learner in every_learner().filter(|learner| !learner.chooses_allocation()) {
         let never_stopped = play(opened(learner, guards), 25, |ledger| ledger);
@@ -115,7 +115,7 @@ fn guarded_ledgers_too_go_on_bit_for_bit() {
 
 /// The allocations of a ledger are those of its campaign.
 #[test]
-fn a_ledger_allocates_as_its_campaign_alone() {
+fn a_ledger_allocates_like_its_campaign() {
     for learner in every_learner() {
         let problem = shop();
         let mut ledger = opened(learner, Guards::default());
@@ -131,7 +131,7 @@ fn a_ledger_allocates_as_its_campaign_alone() {
             );
             let (round, success) = (handed_out.round, &handed_out.allocation.success);
             let entries: Vec<Entry> = (0..3)
-                .map(|task| comes_back(round, task, success[task], feedback == Feedback::Full))
+                .map(|task| outcome_of(round, task, success[task], feedback == Feedback::Full))
                 .collect();
             ledger.report(&entries).unwrap();
             let outcome = |entry: &Entry| match (entry.completions > 0, entry.reward) {
@@ -154,7 +154,7 @@ fn undo_leaves_no_trace() {
         let before = ledger.to_json();
         let sees_all = learner.entry().feedback == Feedback::Full;
         let entries: Vec<Entry> =
-            (0..3).map(|task| comes_back(handed_out.round, task, 0.7, sees_all)).collect();
+            (0..3).map(|task| outcome_of(handed_out.round, task, 0.7, sees_all)).collect();
         assert_eq!(ledger.report(&entries).unwrap().new, 3);
         assert_ne!(ledger.to_json(), before);
         assert_eq!(ledger.undo().unwrap(), Undone::Outcomes(3));
@@ -194,16 +194,19 @@ fn repeated_reports_count_once() {
     let mut ledger = opened(LearnerSpec::default(), Guards::default());
     ledger.next(None, &[]).unwrap();
     let entry = Entry { round: 1, task: 0, completions: 1, reward: Some(2.5), spend: None };
-    assert_eq!(ledger.report(&[entry, entry]).map(|told| (told.new, told.repeated)), Ok((1, 1)));
+    assert_eq!(
+        ledger.report(&[entry, entry]).map(|report| (report.new, report.repeated)),
+        Ok((1, 1))
+    );
     let once = ledger.to_json();
-    assert_eq!(ledger.report(&[entry]).map(|told| (told.new, told.repeated)), Ok((0, 1)));
+    assert_eq!(ledger.report(&[entry]).map(|report| (report.new, report.repeated)), Ok((0, 1)));
     assert_eq!(ledger.to_json(), once, "a repeated row must leave no trace");
     // A reward of zero for a failure is ignored.
     let failed = Entry { round: 1, task: 1, completions: 0, reward: Some(0.0), spend: None };
     assert_eq!(
         ledger
             .report(&[failed, Entry { reward: None, ..failed }])
-            .map(|told| (told.new, told.repeated)),
+            .map(|report| (report.new, report.repeated)),
         Ok((1, 1))
     );
 }
@@ -270,7 +273,7 @@ fn the_standing_adds_up() {
 
 /// Right curves hardly ever cause a warning, wrong ones soon do.
 #[test]
-fn completions_that_disagree_with_the_curves_are_doubted() {
+fn completions_that_disagree_with_the_curves_cause_a_warning() {
     let doubted = |seed: u64, chance: f64| {
         let tasks =
             vec![TaskSpec::new("only", Curve::piecewise(vec![0.0, 1.0], vec![0.3, 0.3]).unwrap())];
@@ -360,7 +363,7 @@ proptest! {
             }
             base.copy_from_slice(spend);
             base_budget = budget;
-            let entries: Vec<Entry> = (0..3).map(|task| comes_back(handed_out.round, task, handed_out.allocation.success[task], false)).collect();
+            let entries: Vec<Entry> = (0..3).map(|task| outcome_of(handed_out.round, task, handed_out.allocation.success[task], false)).collect();
             ledger.report(&entries).unwrap();
         }
     }
@@ -568,7 +571,7 @@ fn a_key_returns_the_same_round() {
 
 /// A cancelled round keeps its number and has no effect on the indices of later ones.
 #[test]
-fn a_cancelled_round_is_as_if_it_had_not_been_played() {
+fn a_cancelled_round_has_no_effect() {
     let guards = Guards { max_change: Some(9.0), ..Guards::default() };
     for (learner, guards) in [
         ("kl-ucb-plus", Guards::default()),
@@ -682,7 +685,7 @@ fn rounded_spends_are_the_recorded_ones() {
     assert_eq!(ledger.next(None, &[]).unwrap().round, 1, "a refused request issues no round");
 }
 
-/// After corrections a ledger goes on as if the corrected outcomes had been reported at once.
+/// After corrections a ledger continues as if the corrected outcomes had been reported at once.
 #[test]
 fn revised_outcomes_leave_the_state_of_correct_ones() {
     for learner in ["kl-ucb-plus", "thompson", "oful", "full", "lattimore"] {
@@ -714,7 +717,7 @@ fn revised_outcomes_leave_the_state_of_correct_ones() {
         assert_eq!(wrong.revise(&fix).unwrap().repeated, 3);
         // A second correction of the same outcome.
         wrong.revise(&rows(2, 1.25)).unwrap();
-        // The same rounds with the corrected outcomes, told at once.
+        // The same rounds with the corrected outcomes, reported at once.
         let mut value: serde_json::Value = serde_json::from_str(&before).unwrap();
         for row in value["tells"][1]["outcomes"].as_array_mut().unwrap() {
             if !row["reward"].is_null() {

@@ -1,5 +1,5 @@
-//! Replays: exact gains on rows computed by hand, recorded order, outcome rows, the cost of
-//! dependence and its detection.
+//! Replays: gains computed by hand, recorded order, outcome rows, the cost of dependence and its
+//! detection.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
@@ -64,7 +64,7 @@ fn by_hand() -> (Problem, Record) {
 #[test]
 fn gains_by_hand() {
     let (problem, record) = by_hand();
-    // The first: 1/4 from 1 on, 3/4 from 3, 12/4 from 4; the second: 6/3 from 2, 9/3 from 3.
+    // Task 1 gains 1/4 from 1 on, 3/4 from 3, 12/4 from 4; task 2 gains 6/3 from 2, 9/3 from 3.
     let gains: Vec<_> = record.tasks().iter().map(|task| task.gains(Order::Shuffled, 1)).collect();
     for (spend, gain) in [(0.9, 0.0), (1.0, 0.25), (3.0, 0.75), (4.0, 3.0)] {
         assert!((10.0 * gains[0].value(spend) - gain).abs() < 1e-12, "{spend}");
@@ -73,11 +73,11 @@ fn gains_by_hand() {
         assert!((10.0 * gains[1].value(spend) - gain).abs() < 1e-12, "{spend}");
     }
     let splits = Splits::new(&problem, &record, Order::Shuffled, 1).unwrap();
-    // 1 and 3: a quarter and 3.
+    // Spends of 1 and 3 gain a quarter and 3.
     assert_eq!(splits.best.spend, [1.0, 3.0]);
     assert!((splits.best.gain - 3.25).abs() < 1e-9);
-    // The model takes the first for 3 on average and half of that with 1: 1.5 and 3. Here it
-    // agrees.
+    // The model expects 3 from task 1 on average, and half of it at 1: 1.5 and 3. Here it selects
+    // the same split.
     assert_eq!(
         (&splits.model.spend, &splits.model_recorded.spend),
         (&splits.best.spend, &splits.best.spend)
@@ -86,7 +86,7 @@ fn gains_by_hand() {
 }
 
 #[test]
-fn rows_in_their_order_by_hand() {
+fn recorded_order_by_hand() {
     let (problem, record) = by_hand();
     let learners = learners(&["uniform"]);
     let replay = Replay {
@@ -100,12 +100,12 @@ fn rows_in_their_order_by_hand() {
         seed: 1,
     };
     let splits = replay.splits().unwrap();
-    // Five rounds play the first row of the first task twice, the first two of the second. With 1
-    // and 3: 1 0 0 0 1 and 3 3 3 3 3. With 4 and 0: 1 9 0 2 1. So 17 against 13.
+    // Five rounds play the first row of task 1 and the first two rows of task 2 twice. Spends of 1
+    // and 3 gain 1 0 0 0 1 and 3 3 3 3 3, those of 4 and 0 gain 1 9 0 2 1: 17 against 13.
     assert_eq!(splits.best.spend, [1.0, 3.0]);
     assert!((5.0 * splits.best.gain - 17.0).abs() < 1e-7);
     let run = &played(&replay, 1)[0][0];
-    // The even split, 2 each: 1 0 0 0 1 and 3 0 3 3 0.
+    // The even split of 2 each gains 1 0 0 0 1 and 3 0 3 3 0.
     assert!((5.0 * run.gain - 11.0).abs() < 1e-7, "{run:?}");
     let expected = [0.0, 3.0, 3.0, 3.0, 6.0];
     assert!(
@@ -138,7 +138,7 @@ fn the_cost_of_dependence_by_hand() {
 }
 
 #[test]
-fn tries_replay_the_nearest_spend_below() {
+fn trials_replay_the_nearest_spend_below() {
     let problem = problem(4.0, vec![Curve::saturating(4.0).unwrap()]);
     let tried = |spend, success, reward| OutcomeRow { spend, success, reward };
     let rows = vec![
@@ -155,7 +155,7 @@ fn tries_replay_the_nearest_spend_below() {
     }
     let chances = task.successes();
     assert_eq!([0.5, 1.0, 2.0, 3.0].map(|spend| chances.value(spend)), [0.0, 0.0, 0.5, 1.0]);
-    // Nothing was tried below 1 nor above 3; nothing is spent on purpose with 0.
+    // No row is below 1 or above 3; a spend of 0 needs no rows.
     assert_eq!(
         [0.0, 0.5, 1.0, 3.0, 3.1].map(|spend| task.is_outside(spend)),
         [false, true, false, false, true]
@@ -281,11 +281,11 @@ fn independent_rows_agree_with_the_model() {
             |task, _, uniform| if 10.0 * uniform < mean(task) { 10.0 } else { 0.0 },
         );
     let splits = Splits::new(&problem, &record, Order::Shuffled, 1).unwrap();
-    // Spends as the squares of the means, and a value of the root of the sum of squares.
+    // Spends are proportional to the squares of the means; the value is the root of their sum.
     let squares: f64 = (0..3).map(|task| mean(task).powi(2)).sum();
     assert!((splits.model.spend[0] - 64.0 / squares).abs() < 0.05, "{:?}", splits.model.spend);
-    // Gains have a standard deviation of at most 5 a task, so sums of 0.14 a round; four of those,
-    // and the best may pick its noise.
+    // Gains have a standard deviation of at most 5 per task, so 0.14 per round in the sum; allow
+    // four of those, and selection of the best by noise.
     assert!(
         (splits.model.gain - squares.sqrt()).abs() < 0.55,
         "{} and {}",
@@ -398,7 +398,7 @@ fn independent_rows_have_no_findings() {
 }
 
 #[test]
-fn drift_is_found_where_it_is() {
+fn drift_is_located() {
     for seed in 1..=20 {
         // Rewards half as high from row 61 of 100 on; thresholds that stay.
         let mut bits = stream(seed);
@@ -423,7 +423,7 @@ fn drift_is_found_where_it_is() {
 /// Outcomes at random spends: gains approach the truth from below, dependence shows in the
 /// successes, and spends outside the range are marked as unknown.
 #[test]
-fn tries_follow_the_truth() {
+fn trials_follow_the_truth() {
     const ROWS: usize = 6000;
     let mut bits = stream(9);
     let mut row = || {

@@ -75,7 +75,7 @@ fn the_problem_of_a_round_is_an_ordinary_problem() {
     assert_eq!(problem.in_round(None, None).unwrap(), problem);
 }
 
-/// If all curves and the budget are scaled alike, the shares of the budget stay as they were.
+/// If all curves and the budget are scaled alike, the shares of the budget do not change.
 #[test]
 fn a_common_scale_of_curves_and_budget_changes_no_share() {
     for learner in ["kl-ucb-plus", "thompson", "uniform", "explore-then-commit", "oful"] {
@@ -106,7 +106,7 @@ fn a_common_scale_of_curves_and_budget_changes_no_share() {
     }
 }
 
-/// Scales of 1 are no scales: the same bits, also of a search that starts warm.
+/// Scales of 1 have no effect: the results are bit-identical, even after a warm start.
 #[test]
 fn scales_of_one_change_nothing() {
     let ones = [1.0; 3];
@@ -141,7 +141,7 @@ fn a_scaled_round_leaves_the_warm_start_alone() {
     assert!((spend.success[0] - curve.success(spend.spend[0] / 2.0)).abs() < 1e-12);
 }
 
-/// Unavailable tasks and guards go with scales; guards limit money, whatever the scale.
+/// Unavailable tasks and guards work with scales; guards limit spends at any scale.
 #[test]
 fn guards_and_availability_go_with_scales() {
     let guards = Guards { max_change: Some(5.0), ..Guards::default() };
@@ -160,7 +160,7 @@ fn guards_and_availability_go_with_scales() {
     assert_eq!(planner.decide(3, &without).unwrap().spend[1], 0.0);
 }
 
-/// Learners that assume fixed curves say so, and bad numbers are refused with their task.
+/// Learners that assume fixed curves are refused, and so are invalid numbers, with their task.
 #[test]
 fn impossible_conditions_are_refused() {
     let usual = RoundConditions::new(100.0, None);
@@ -457,15 +457,16 @@ fn knowing_the_scale_pays() {
         let runs = (1..=10).map(|seed| play(problem, "kl-ucb-plus", 3000, seed));
         runs.map(|run| run.regret / (run.optimum * 3000.0)).sum::<f64>() / 10.0
     };
-    let (told, ignorant) = (regret(&known), regret(&hidden));
-    println!("of the optimum: {told:.4} with known scales, {ignorant:.4} with hidden ones");
-    assert!(told < 0.02 && ignorant > 3.0 * told, "{told} {ignorant}");
-    let (told, ignorant) = (play(&known, "uniform", 300, 1), play(&hidden, "uniform", 300, 1));
-    assert_eq!(told.completions, ignorant.completions);
-    assert!((told.regret - ignorant.regret).abs() < 1e-9);
+    let (informed, ignorant) = (regret(&known), regret(&hidden));
+    println!("of the optimum: {informed:.4} with known scales, {ignorant:.4} with hidden ones");
+    assert!(informed < 0.02 && ignorant > 3.0 * informed, "{informed} {ignorant}");
+    let (informed, ignorant) = (play(&known, "uniform", 300, 1), play(&hidden, "uniform", 300, 1));
+    assert_eq!(informed.completions, ignorant.completions);
+    assert!((informed.regret - ignorant.regret).abs() < 1e-9);
 }
 
-/// Volumes by round: completions follow them, and the realised regret agrees with the expected one.
+/// Completions follow the volumes of each round, and the realised regret agrees with the expected
+/// one.
 #[test]
 fn volumes_by_round_are_played() {
     let text = "volume = { search = [5, 60], audio = [100, 10, 10] }, completions = 'poisson'";
@@ -505,7 +506,7 @@ fn experiments_refuse_learners_of_fixed_curves() {
     assert!((summary[0].uniform_regret_per_round - per_round).abs() < 1e-9);
 }
 
-/// Unknown counts of completions in a round with a volume of its own, reported in batches.
+/// Unknown counts of completions in a round with its own volume, reported in batches.
 #[test]
 fn batches_of_scaled_rounds_add_up() {
     let problem = counted("completions = 'poisson'");

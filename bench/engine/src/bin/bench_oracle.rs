@@ -1,5 +1,5 @@
-//! Solves problem files again and again and prints what it took as JSON, a line a file. `bench/run
-//! oracle` compares it with other solvers on the same files.
+//! Solves problem files repeatedly and prints the times as JSON, one line per file. `bench/run
+//! oracle` compares them with other solvers on the same files.
 //!
 //! `bench_oracle SECONDS TOLERANCE FILE…`: seconds for each figure, and the relative gap at which a
 //! search may stop.
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             oracle.reset();
             let _ = black_box(oracle.allocate(black_box(&values), problem.budget(), &options));
         });
-        // As in a learner's rounds: every value moves by up to half a percent.
+        // As in the rounds of a learner, every value moves by up to half a percent.
         let moving: Vec<Vec<f64>> = (0..CYCLE)
             .map(|round| {
                 values

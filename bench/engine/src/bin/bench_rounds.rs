@@ -1,9 +1,10 @@
-//! Plays simulated rounds and prints what they took as JSON. `bench/run rounds` compares it with
-//! other programs.
+//! Simulates rounds and prints their times as JSON. `bench/run rounds` compares them with other
+//! programs.
 //!
 //! ```text
-//! bench_rounds rounds INSTANCE LEARNER HORIZON SECONDS     one replication again and again, the fastest counts; `by-hand` is a learner here
-//! bench_rounds parts INSTANCE SECONDS     what the parts of a round take by hand
+//! bench_rounds rounds INSTANCE LEARNER HORIZON SECONDS
+//!     the fastest of repeated replications; the learner may be `by-hand`
+//! bench_rounds parts INSTANCE SECONDS     times of the parts of a hand-written round
 //! bench_rounds instance INSTANCE HORIZON     exponents and means of power curves, means of arms
 //! ```
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
@@ -17,7 +18,7 @@ use outlay_bench_engine::clock::Effort;
 use outlay_bench_engine::play;
 use serde_json::json;
 
-/// Seed of everything.
+/// The seed of all runs.
 const SEED: u64 = 1;
 
 fn main() -> Result<(), Box<dyn Error>> {

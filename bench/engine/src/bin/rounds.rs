@@ -1,4 +1,4 @@
-//! Whole simulated rounds per second on one core, next to the same algorithm by hand.
+//! Whole simulated rounds per second on one core, compared with the same algorithm written by hand.
 //!
 //! `cargo run --release -p outlay-bench-engine --bin rounds [-- --quick]`; a word such as `power`
 //! or `kl-ucb-plus` runs only the cases whose instance and learner contain it. Nothing is asserted:
@@ -15,7 +15,7 @@ use outlay_bench_engine::clock::Effort;
 use outlay_bench_engine::play::{BY_HAND, measure};
 use outlay_bench_engine::table::{Table, seconds};
 
-/// What is played for how long, and whether there is a version by hand.
+/// Instances with their horizons; true if there is a hand-written version.
 const INSTANCES: [(&str, u64, bool); 6] = [
     ("square-roots", 1_000_000, true),
     ("power:tasks=10", 1_000_000, true),

@@ -5,8 +5,9 @@
 //!
 //! The hostile clients are slow sockets that send one byte of a header or body at a time and reconnect
 //! when they are disconnected, and four clients that continuously send bodies one byte too long,
-//! deeply nested JSON and NaN. The healthy clients ask and tell, half of them over a new connection
-//! each time. Exit code 1 if their p99 more than doubles, or if a healthy client was not served.
+//! deeply nested JSON and NaN. The healthy clients ask for rounds and report them, half of them
+//! over a new connection each time. Exit code 1 if their p99 more than doubles, or if a healthy
+//! client was not served.
 #![allow(clippy::print_stdout, missing_docs, reason = "its output is its purpose")]
 
 use std::error::Error;
@@ -27,13 +28,13 @@ use tokio::runtime::{Builder, Runtime};
 type Failure = Box<dyn Error + Send + Sync>;
 
 const CLIENTS: usize = 8;
-/// Between a client's requests.
+/// Pause between the requests of a client.
 const PAUSE: Duration = Duration::from_millis(5);
-/// Between the bytes of a slow socket.
+/// Pause between the bytes of a slow socket.
 const DRIP: Duration = Duration::from_secs(1);
-/// The sockets are given so long to take their seats.
+/// Time for the hostile sockets to connect.
 const GATHER: Duration = Duration::from_secs(3);
-/// Files that are not sockets of the attack.
+/// Open files other than the sockets of the attack.
 const OTHER_FILES: u64 = 2048;
 const CAMPAIGN: &str = r#"{"problem": {"budget": 10, "task": [
     {"name": "a", "curve": {"family": "exponential", "scale": 2}},
@@ -55,14 +56,14 @@ fn main() -> Result<(), Failure> {
         std::thread::sleep(GATHER);
         stormy.extend(measure(address, Duration::from_secs(seconds))?);
         attackers.shutdown_background();
-        // Everybody who was cut off half-way is gone before the next calm.
+        // Wait until the attackers' connections have closed.
         std::thread::sleep(Duration::from_secs(1));
     }
     service.shutdown_background();
     report(sockets, &mut calm, &mut stormy, &storm)
 }
 
-/// Both ends of every socket are in this process.
+/// Checks the limit on open files: both ends of every socket are in this process.
 fn check_files(sockets: u64) -> Result<(), Failure> {
     let limits = std::fs::read_to_string("/proc/self/limits")?;
     let most = limits
@@ -92,7 +93,7 @@ fn serve(folder: &std::path::Path) -> Result<(Runtime, SocketAddr), Failure> {
     Ok((runtime, address))
 }
 
-/// Asks and tells for a while; how long each request took, from the thought to the last byte.
+/// Asks and reports for a while; returns the time of each request, including the connection.
 fn measure(address: SocketAddr, long: Duration) -> Result<Vec<Duration>, Failure> {
     let end = Instant::now() + long;
     let client = |keeps: bool| -> Result<Vec<Duration>, Failure> {
@@ -126,7 +127,7 @@ fn measure(address: SocketAddr, long: Duration) -> Result<Vec<Duration>, Failure
     })
 }
 
-/// A healthy client. Anything but success is a failure of the service.
+/// A healthy client, for which any error is a failure of the service.
 struct Client {
     address: SocketAddr,
     keeps: bool,
@@ -189,7 +190,7 @@ fn whole(bytes: &[u8]) -> Result<Option<(u16, String)>, Failure> {
     Ok(body.get(..length).map(|body| (status, body.to_owned())))
 }
 
-/// What the hostile ones have met with.
+/// Counters of the attack.
 #[derive(Debug, Default)]
 struct Storm {
     connected: AtomicU64,
@@ -229,7 +230,7 @@ fn attack(address: SocketAddr, sockets: u64, storm: &Arc<Storm>) -> Result<Runti
     Ok(runtime)
 }
 
-/// Holds a socket open with a byte now and then, and comes back when it is cut.
+/// Holds a socket open by sending a byte now and then, and reconnects when it is closed.
 async fn hold(address: SocketAddr, number: u64, storm: Arc<Storm>) {
     let begin: &[u8] = match number % 3 {
         0 => b"GET /livez HTTP/1.1\r\nhost: localhost\r\nx-slow: ",
@@ -249,7 +250,8 @@ async fn hold(address: SocketAddr, number: u64, storm: Arc<Storm>) {
         let _ = stream.write_all(begin).await;
         let mut byte = [0];
         loop {
-            // An end, an answer or an error: either way it is over. Silence: another byte.
+            // An end of file, an answer or an error ends this connection; on a timeout, send
+            // another byte.
             match tokio::time::timeout(DRIP, stream.read(&mut byte)).await {
                 Err(_) if stream.write_all(b" ").await.is_ok() => {}
                 _ => break,
@@ -261,11 +263,11 @@ async fn hold(address: SocketAddr, number: u64, storm: Arc<Storm>) {
     }
 }
 
-/// Sends the same nonsense again and again, and looks at the answer.
+/// Sends the same invalid request repeatedly and checks the status of the answer.
 async fn insist(address: SocketAddr, request: String, status: u16, storm: Arc<Storm>) {
     loop {
         if let Ok(mut stream) = tokio::net::TcpStream::connect(address).await {
-            // The service has heard enough before everything is sent.
+            // The service may answer before the whole request has been sent.
             let (mut reader, mut writer) = stream.split();
             let mut start = [0; 12];
             let (_, read) =
@@ -316,7 +318,7 @@ fn report(
     Ok(())
 }
 
-/// Of service, attackers and clients together.
+/// Resident megabytes of service, attackers and clients together.
 fn memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let most = status

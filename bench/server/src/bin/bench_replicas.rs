@@ -1,11 +1,12 @@
-//! Two replicas on PostgreSQL tell of one hot campaign, next to a design that locks the campaign's
-//! row first; all in one run. Prints reports a second as JSON; `bench/service/run` reports it.
+//! Two replicas on PostgreSQL write reports of one busy campaign, compared with a design that locks
+//! the campaign's row first, in the same run. Prints reports per second as JSON for
+//! `bench/service/run`.
 //!
 //!     crates/outlay-server/tests/with-postgres cargo run --release -p outlay-bench-server --bin bench_replicas [SECONDS [REPEATS [CLIENTS]]]
 //!
 //! Every client waits for the answer before it sends the next report (of four tasks). With group
-//! commit the clients of a replica send to a thread that writes and takes all that wait, as the
-//! service does as long as fewer than 64 do.
+//! commit the clients of a replica send reports to writer threads, each of which writes all waiting
+//! reports together, as the service does while fewer than 64 wait.
 
 use std::error::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +29,7 @@ const ROUNDS: u64 = 1 << 40;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let url = std::env::var("OUTLAY_TEST_POSTGRES")
-        .map_err(|_| "run it by crates/outlay-server/tests/with-postgres")?;
+        .map_err(|_| "run this program with crates/outlay-server/tests/with-postgres")?;
     let mut words = std::env::args().skip(1).map(|word| word.parse::<u64>());
     let mut next = |usual: u64| words.next().unwrap_or(Ok(usual));
     let (seconds, repeats, clients) = (next(3)?, next(3)?, next(16)?);
@@ -109,7 +110,7 @@ fn tell(round: u64) -> Tell {
     Tell { campaign: "hot".into(), round, items, is_late: false, at: 0, token: String::new() }
 }
 
-/// Somebody who writes reports, durably when it returns.
+/// Writes reports, which are durable when `write` returns.
 trait Writer: Send {
     fn write(&mut self, tells: &[Tell]) -> Result<(), Box<dyn Error + Send + Sync>>;
 }
@@ -121,7 +122,7 @@ impl Writer for Slots<'_> {
         let batch: Vec<_> = tells.iter().cloned().map(Command::Tell).collect();
         let answers = self.0.apply(&batch)?;
         let is_new = |answer: &Result<Done, Refusal>| matches!(answer, Ok(Done::Told { is_new, .. }) if !is_new.contains(&false));
-        if answers.iter().all(is_new) { Ok(()) } else { Err("not all of it was new".into()) }
+        if answers.iter().all(is_new) { Ok(()) } else { Err("some outcomes were not new".into()) }
     }
 }
 
@@ -157,8 +158,7 @@ fn make_row_lock_tables(url: &str) -> Result<(), Box<dyn Error>> {
 
 impl RowLock {
     fn open(url: &str) -> Result<Self, Box<dyn Error + Send + Sync>> {
-        // A thread for the connection, so that it is no slower than the pool that it is compared
-        // with.
+        // Its own thread for the connection, so that it is not slower than the pool of the service.
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let (client, lock, insert, count) = runtime.block_on(async {
             let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
@@ -196,24 +196,28 @@ impl Writer for RowLock {
             let new = transaction.execute(insert, &[&rounds, &tasks, &completed, &rewards]).await?;
             transaction.execute(count, &[&tasks, &completed, &rewards]).await?;
             transaction.commit().await?;
-            if new == rounds.len() as u64 { Ok(()) } else { Err("not all of it was new".into()) }
+            if new == rounds.len() as u64 {
+                Ok(())
+            } else {
+                Err("some outcomes were not new".into())
+            }
         })
     }
 }
 
-/// A report on its way to a thread that writes.
+/// A report sent to a writer thread.
 type Job = (Tell, Sender<()>);
 
-/// Reports a second, of all replicas together.
+/// Reports per second of all replicas together.
 fn measure<W: Writer>(
     seconds: u64,
     clients: u64,
     grouped: bool,
     open: impl Fn(usize) -> Result<W, Box<dyn Error + Send + Sync>>,
 ) -> Result<f64, Box<dyn Error>> {
-    // Rounds that no cell before has told of.
+    // The next round that no earlier measurement has reported.
     static ROUND: AtomicU64 = AtomicU64::new(1);
-    let told = AtomicU64::new(0);
+    let written = AtomicU64::new(0);
     let open_all = |replica| {
         (0..if grouped { WRITERS as u64 } else { clients })
             .map(|_| open(replica))
@@ -232,32 +236,32 @@ fn measure<W: Writer>(
     std::thread::scope(|scope| {
         for ((sender, jobs), writers) in senders.into_iter().zip(&queues).zip(writers) {
             for mut writer in writers {
-                let (next, told) = (&next, &told);
+                let (next, written) = (&next, &written);
                 scope.spawn(move || {
                     while grouped && serve(&mut writer, jobs) {}
                     while let Some(tell) = next().filter(|_| !grouped) {
                         writer.write(&[tell]).expect("a report is written");
-                        told.fetch_add(1, Ordering::Relaxed);
+                        written.fetch_add(1, Ordering::Relaxed);
                     }
                 });
             }
             for _ in 0..if grouped { clients } else { 0 } {
-                let (sender, next, told) = (sender.clone(), &next, &told);
+                let (sender, next, written) = (sender.clone(), &next, &written);
                 scope.spawn(move || {
                     while let Some(tell) = next() {
                         let (reply, answer) = channel();
-                        sender.send((tell, reply)).expect("somebody writes");
+                        sender.send((tell, reply)).expect("a writer thread runs");
                         answer.recv().expect("a report is written");
-                        told.fetch_add(1, Ordering::Relaxed);
+                        written.fetch_add(1, Ordering::Relaxed);
                     }
                 });
             }
         }
     });
-    Ok(told.into_inner() as f64 / start.elapsed().as_secs_f64())
+    Ok(written.into_inner() as f64 / start.elapsed().as_secs_f64())
 }
 
-/// Writes all reports that wait; none come any more if it says so.
+/// Writes all waiting reports; returns false when all senders are gone.
 fn serve(writer: &mut impl Writer, jobs: &Mutex<Receiver<Job>>) -> bool {
     let (tells, replies): (Vec<_>, Vec<_>) = {
         let jobs = jobs.lock().unwrap_or_else(PoisonError::into_inner);

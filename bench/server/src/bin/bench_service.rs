@@ -1,17 +1,17 @@
-//! Loads the service over real sockets, next to a bare handler, and prints what came of it as JSON.
-//! `bench/service/run` reports it.
+//! Measures the service over real sockets, compared with a bare handler, and prints the results as
+//! JSON for `bench/service/run`.
 //!
 //! ```text
-//! bench_service rates FOLDER SECONDS     requests a second: a bare handler, durable reports, asks; by connections, in turn
-//! bench_service restart FOLDER ITEMS     how long a store with so many outcomes takes until its first answer
-//! bench_service rounds FOLDER            how long an ask takes after a thousand, and after ten million rounds
+//! bench_service rates FOLDER SECONDS     requests per second by connections: a bare handler, durable reports, asks
+//! bench_service restart FOLDER ITEMS     time until the first answer of a store with this many outcomes
+//! bench_service rounds FOLDER            time of an ask after a thousand to ten million rounds
 //! bench_service client FOLDER SECONDS COUNT
-//!                                        one client, asks and reports one after the other, so many rounds a request
-//! bench_service goodput FOLDER SECONDS   durable reports a second with 256 connections and with 2,000, in turn
+//!                                        one client that asks and reports, with COUNT rounds per request
+//! bench_service goodput FOLDER SECONDS   durable reports per second with 256 and 2,000 connections
 //! bench_service alone WHAT CONNECTIONS FOLDER SECONDS
-//!                                        one row of the rates by itself, for a profiler; its threads have names
+//!                                        one row of the rates, for a profiler; threads have names
 //! crates/outlay-server/tests/with-postgres bench_service postgres SECONDS
-//!                                        asks of one campaign on PostgreSQL next to a bare handler, in turn
+//!                                        asks of one campaign on PostgreSQL, and a bare handler, in turn
 //! ```
 #![allow(clippy::print_stdout, missing_docs, reason = "its output is its purpose")]
 
@@ -39,14 +39,15 @@ type Failure = Box<dyn Error + Send + Sync>;
 
 const CAMPAIGN: &str = "bench";
 const CONNECTIONS: [usize; 3] = [1, 64, 256];
-/// Many short turns: other load on the machine changes from second to second, and each turn compares
-/// only within itself.
+/// Many short turns: other load on the machine varies from second to second, and ratios are taken
+/// within a turn.
 const TURNS: usize = 9;
-/// Turns are played again if the host gave more than this share of the processors' time to others.
+/// A turn is repeated if the host gave more than this share of the processors' time to other
+/// guests.
 const MOST_STOLEN: f64 = 0.03;
-/// But not more often than this, for each number of connections.
+/// The largest number of repeated turns for each number of connections.
 const MOST_AGAIN: usize = 27;
-/// Rounds that a report can be made of, handed out before a stretch.
+/// Rounds issued before a stretch, to be reported in it.
 const MOST_COUNT: u32 = 256;
 
 fn main() -> Result<(), Failure> {
@@ -94,7 +95,7 @@ fn embedded(folder: &Path) -> Result<Arc<dyn Store>, Failure> {
     Ok(Arc::new(SqliteStore::open(folder, &SqliteOptions::default())?))
 }
 
-/// A service that runs, and its address.
+/// A running service and its address.
 struct Running {
     service: CampaignService,
     address: String,
@@ -113,7 +114,7 @@ impl Running {
         Ok(Self { service, address, runtime })
     }
 
-    /// Hands out rounds for reports to come.
+    /// Issues rounds for later reports.
     fn hand_out(&self, rounds: u64) -> Result<std::ops::Range<u64>, Failure> {
         let mut first = None;
         let mut past = 0;
@@ -133,7 +134,7 @@ impl Running {
     }
 }
 
-/// A handler that reads JSON and gives it back: what axum itself takes.
+/// A handler that parses JSON and returns it, which measures axum itself.
 fn bare() -> Result<(String, Runtime), Failure> {
     let runtime = runtime("service")?;
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
@@ -219,8 +220,8 @@ async fn exchange(
     }
 }
 
-/// Requests a second, and how long one takes, in seconds: the median and the 99th percentile. And
-/// the share of the processors' time that the host gave to others meanwhile.
+/// Requests per second, the median and 99th percentile of their seconds, and the share of the
+/// processors' time that the host gave to other guests.
 struct Rate {
     per_second: f64,
     median: f64,
@@ -228,8 +229,8 @@ struct Rate {
     stolen: f64,
 }
 
-/// Ticks of all processors so far: those that the host took for others, and all. Nothing where the
-/// system does not tell.
+/// Ticks of all processors so far: stolen by the host, and in total. `None` if the system does not
+/// report them.
 fn ticks() -> Option<(f64, f64)> {
     let stat = std::fs::read_to_string("/proc/stat").ok()?;
     let numbers: Vec<f64> = stat
@@ -239,7 +240,7 @@ fn ticks() -> Option<(f64, f64)> {
         .skip(1)
         .filter_map(|number| number.parse().ok())
         .collect();
-    // Guests' time, behind it, is counted before already.
+    // The later columns, guest time, are already included in earlier ones.
     Some((*numbers.get(7)?, numbers.iter().take(8).sum()))
 }
 
@@ -249,7 +250,7 @@ fn stolen(before: Option<(f64, f64)>, after: Option<(f64, f64)>) -> f64 {
     (stolen - stolen_before) / (now - before).max(1.0)
 }
 
-/// Where a client takes its next request from; none at the end.
+/// Returns the next request of a client; `None` at the end.
 type Requests = Arc<dyn Fn() -> Option<Vec<u8>> + Send + Sync>;
 
 fn load(
@@ -289,7 +290,7 @@ fn load_by<F: Future<Output = Result<Vec<f64>, Failure>> + Send + 'static>(
     Ok(Rate { per_second, median: at(0.5), slow: at(0.99), stolen })
 }
 
-/// Sends one request after the other; returns how long each took.
+/// Sends one request after the other; returns the time of each.
 async fn one_client(
     address: String,
     until: Instant,
@@ -318,7 +319,7 @@ async fn patient_client(
     until: Instant,
     requests: Requests,
 ) -> Result<Vec<f64>, Failure> {
-    /// As `Retry-After` says.
+    /// Waits as long as `Retry-After` says.
     const PAUSE: Duration = Duration::from_secs(1);
     let (mut answer, mut times) = (Vec::with_capacity(4096), Vec::new());
     let (mut open, mut waiting) = (None, None);
@@ -362,7 +363,7 @@ fn goodput(folder: &Path, seconds: f64) -> Result<Value, Failure> {
     Ok(json!({ "rates": rows }))
 }
 
-/// One of the things that are measured.
+/// A measured kind of request.
 #[derive(Clone, Copy)]
 enum What {
     Bare,
@@ -379,7 +380,8 @@ const ALL: [(What, &str); 4] = [
     (What::AskFromMemory, "ask-from-memory"),
 ];
 
-/// More durable reports a second than two cores can take: so many rounds are handed out before.
+/// More durable reports per second than two cores can write; this many rounds are issued
+/// beforehand.
 const MOST_PER_SECOND: f64 = 60_000.0;
 
 impl What {
@@ -423,7 +425,7 @@ impl What {
     }
 }
 
-/// Reports of rounds that have been handed out, each once.
+/// Reports of issued rounds, each once.
 fn reports(running: &Running, seconds: f64) -> Result<Requests, Failure> {
     let rounds = running.hand_out((MOST_PER_SECOND * seconds) as u64)?;
     let (round, past) = (AtomicU64::new(rounds.start), rounds.end);
@@ -496,7 +498,7 @@ fn row(what: &str, connections: usize, turn: usize, rate: &Rate) -> Value {
     })
 }
 
-/// A store with so many outcomes, four a round.
+/// Fills a store with rounds of four outcomes each.
 fn fill(store: &dyn Store, rounds: std::ops::Range<u64>) -> Result<(), Failure> {
     let outcome = |round: u64, task: u32| Outcome {
         completions: u64::from(!(round + u64::from(task)).is_multiple_of(3)),
@@ -564,8 +566,8 @@ fn rounds(folder: &Path) -> Result<Value, Failure> {
     Ok(json!({ "asks": rows }))
 }
 
-/// One client that asks and tells, over one connection: what a person with one scheduler has. With
-/// several rounds a request it reports them in one, too.
+/// One client that asks and reports over one connection, like a single scheduler. With several
+/// rounds per request it also reports them in one request.
 fn client(folder: &Path, seconds: f64, count: usize) -> Result<Value, Failure> {
     let running = Running::start(embedded(folder)?)?;
     let pairs = runtime("client")?.block_on(async {

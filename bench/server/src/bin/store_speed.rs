@@ -1,9 +1,9 @@
-//! How fast the store in a SQLite file is: `store_speed FOLDER [REPORTS]`, a report being 4
-//! outcomes of one round.
+//! The speed of the SQLite store: `store_speed FOLDER [REPORTS]`, with 4 outcomes of one round per
+//! report.
 //!
-//! Prints rows per second for some sizes of batch, next to what syncing as many batches to a bare
-//! file takes on the same disk, and how long it takes to open the store again, counts checked. Only
-//! ratios of one run mean anything.
+//! Prints rows per second for some batch sizes, compared with syncing as many batches to a bare
+//! file on the same disk, and the time to open the store again, with counts checked. Only ratios
+//! within one run are meaningful.
 
 use std::io::{Seek, Write};
 use std::path::Path;
@@ -59,7 +59,7 @@ fn tell(campaign: &str, round: u64) -> Command {
     Command::Tell(Tell { campaign, round, items, is_late: false, at: 1_700_000_000_000, token })
 }
 
-/// Syncs as many bytes as often, to a file that is as long already.
+/// Syncs as many bytes equally often, to a file of the final length.
 fn bare(folder: &Path, batches: usize, bytes: usize) -> std::io::Result<f64> {
     let path = folder.join("bare");
     let mut file = std::fs::File::create(&path)?;
@@ -111,7 +111,7 @@ fn main() {
             from += 100_000;
             let synced = bare(folder, reports / size, size * 64).unwrap();
             println!(
-                "{campaigns:>4} campaigns, batches of {size:>4} reports: {:>7.0} rows/s, {:.2} ms a batch, {:.2} times a bare sync",
+                "{campaigns:>4} campaigns, batches of {size:>4} reports: {:>7.0} rows/s, {:.2} ms per batch, {:.2} times a bare sync",
                 4.0 * reports as f64 / seconds,
                 1e3 * seconds * size as f64 / reports as f64,
                 seconds / synced,
@@ -126,7 +126,7 @@ fn main() {
             asks.chain(rounds.iter().map(|round| tell(&campaign(0), *round))).collect();
         assert!(store.apply(&commands).unwrap().iter().all(Result::is_ok));
     }
-    println!("{many} rounds asked for and told: {:.1} s", since.elapsed().as_secs_f64());
+    println!("{many} rounds asked for and reported: {:.1} s", since.elapsed().as_secs_f64());
     drop(store);
     for _ in 0..3 {
         let since = Instant::now();
@@ -144,7 +144,7 @@ fn main() {
     }
     let bytes = std::fs::metadata(folder.join("outlay.db")).unwrap().len();
     println!(
-        "{:.0} MB, {:.1} bytes a row of feedback",
+        "{:.0} MB, {:.1} bytes per row of feedback",
         bytes as f64 / 1e6,
         bytes as f64 / (4.0 * many as f64)
     );

@@ -1,4 +1,5 @@
-//! `outlay amend`: what changes is shown, what was learned stays, and misuse changes nothing.
+//! `outlay amend`: it shows the changes, keeps what was learned, and changes nothing after an
+//! error.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -63,7 +64,7 @@ fn a_task_is_added_retired_and_returns() {
          from round 2 on kl-ucb-plus plans 2 tasks with 120 per round\n\
          1 open round keeps its tasks, spends and curves\n"
     );
-    // The key of the cron job still returns round 1, and its outcomes can be reported.
+    // The key of the first round still returns it, and its outcomes can be reported.
     let again = done(&command("next STATE --key monday --format json", &state, ""));
     assert_eq!(serde_json::from_str::<Value>(&again).unwrap()["round"], 1);
     done(&command("tell STATE -", &state, "round,task,completed,reward\n1,audio,1,1.5\n"));
@@ -91,7 +92,7 @@ fn a_task_is_added_retired_and_returns() {
     assert_eq!(status(&state)["tasks"][1]["mean"], 1.5);
     assert_eq!(done(&command("undo STATE", &state, "")), "1 amendment removed · 1 round open\n");
     assert_eq!(status(&state)["tasks"][1]["retired"], true);
-    // A round was planned under the first amendment, so it stays.
+    // A round was planned under the first amendment, so that amendment stays.
     assert_eq!(done(&command("undo STATE", &state, "")), "1 outcome removed · 2 rounds open\n");
 }
 

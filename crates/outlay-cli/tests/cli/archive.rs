@@ -1,4 +1,4 @@
-//! Backups and exports: what goes out comes back, what is there is never written over, and messages
+//! Backups and exports are restored unchanged, existing files are never overwritten, and messages
 //! say what to do.
 
 use std::io::Write;
@@ -12,7 +12,7 @@ use super::{run, text};
 
 const EXPORT: &str = "crates/outlay-cli/tests/cli/data/service.ndjson";
 
-/// A folder of this test's own, which is empty.
+/// An empty folder for one test.
 fn fresh(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("archive").join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -20,14 +20,13 @@ fn fresh(name: &str) -> PathBuf {
     folder
 }
 
-/// Runs a command whose words may name the folder `AT`; everywhere, because target folders may be
-/// in memory.
+/// Runs a command; `AT` in its words and its output stands for the folder.
 fn outlay(words: &str, at: &Path) -> (Option<i32>, String, String) {
     let at = at.to_str().unwrap();
     let words: Vec<String> = words.split(' ').map(|word| word.replace("AT", at)).collect();
     let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), "");
-    let told = |bytes: &[u8]| text(bytes).replace(at, "AT");
-    (output.status.code(), told(&output.stdout), told(&output.stderr))
+    let shown = |bytes: &[u8]| text(bytes).replace(at, "AT");
+    (output.status.code(), shown(&output.stdout), shown(&output.stderr))
 }
 
 #[track_caller]
@@ -44,7 +43,7 @@ fn refused(words: &str, at: &Path, message: &str) {
 
 /// Kills an import in the middle of its export.
 #[test]
-fn an_import_that_was_killed_is_noticed() {
+fn a_killed_import_is_detected() {
     let at = fresh("killed");
     let data = at.join("data");
     let arguments = ["import", "-", "--any-file-system", "--data", data.to_str().unwrap()];
@@ -57,9 +56,9 @@ fn an_import_that_was_killed_is_noticed() {
     }
     lines.flush().unwrap();
     let begun = Instant::now();
-    // The first batches are on disk; it waits for more lines.
+    // Wait until the first batches are on disk; the import then waits for more lines.
     while std::fs::metadata(data.join("outlay.db-wal")).map_or(0, |wal| wal.len()) < 60_000 {
-        assert!(begun.elapsed() < Duration::from_secs(30), "nothing is written");
+        assert!(begun.elapsed() < Duration::from_secs(30), "the import writes nothing");
         std::thread::sleep(Duration::from_millis(20));
     }
     child.kill().unwrap();
@@ -75,7 +74,7 @@ fn an_import_that_was_killed_is_noticed() {
 }
 
 #[test]
-fn everything_comes_back() {
+fn everything_is_restored() {
     let at = fresh("round-trip");
     let holds = "1 campaign, 3 rounds and 4 outcomes";
     assert_eq!(
@@ -104,7 +103,7 @@ fn everything_comes_back() {
     );
     let lines = std::fs::read_to_string(super::root().join(EXPORT)).unwrap();
     assert_eq!(std::fs::read_to_string(at.join("two.ndjson")).unwrap(), lines);
-    // To standard output, with the remark beside it.
+    // To standard output, with the summary on standard error.
     assert_eq!(
         outlay("export --data AT/two", &at),
         (Some(0), lines, format!("exported {holds}\n"))
@@ -139,7 +138,7 @@ fn results_for_programs() {
 }
 
 #[test]
-fn nothing_is_written_over() {
+fn existing_files_are_not_overwritten() {
     let at = fresh("over");
     done(&format!("import {EXPORT} --data AT/one --any-file-system"), &at);
     done("backup AT/copy --data AT/one", &at);
@@ -155,7 +154,7 @@ fn nothing_is_written_over() {
 }
 
 #[test]
-fn what_cannot_be_done_leaves_nothing() {
+fn failed_commands_leave_no_files() {
     let at = fresh("nothing");
     refused(
         "backup AT/copy --data AT/none",
@@ -179,11 +178,11 @@ fn what_cannot_be_done_leaves_nothing() {
         &at,
         "AT/none has no store; `outlay serve` or `outlay token create` creates one",
     );
-    let nobody = "cannot read the certificate AT/none.pem: ";
+    let unreadable = "cannot read the certificate AT/none.pem: ";
     for (words, part) in [
         (
             "serve --data AT/new --any-file-system --listen 127.0.0.1:0 --tls-cert AT/none.pem --tls-key AT/none.pem",
-            nobody,
+            unreadable,
         ),
         ("serve --data AT/new --any-file-system --listen 0.0.0.0:0", "there are no tokens yet"),
         (
@@ -199,9 +198,9 @@ fn what_cannot_be_done_leaves_nothing() {
     assert_eq!(std::fs::read_dir(&at).unwrap().count(), 0);
 }
 
-/// Into a store that is there and empty: what cannot be imported as a whole is not begun.
+/// A truncated export is refused before anything is written to an existing empty store.
 #[test]
-fn half_an_import_is_not_begun() {
+fn a_truncated_export_is_not_imported() {
     let at = fresh("half");
     let lines = std::fs::read_to_string(super::root().join(EXPORT)).unwrap();
     std::fs::write(at.join("cut.ndjson"), lines.lines().take(5).collect::<Vec<_>>().join("\n"))
@@ -215,11 +214,11 @@ fn half_an_import_is_not_begun() {
 }
 
 #[test]
-fn a_store_that_is_not_sound_fails_the_check() {
+fn verify_detects_damaged_stores() {
     let at = fresh("unsound");
     done(&format!("import {EXPORT} --data AT/one --any-file-system"), &at);
     done("backup AT/copy --data AT/one", &at);
-    // Somewhere in the last page, which is not empty.
+    // In the last page, which is in use.
     let path = at.join("one/outlay.db");
     let mut bytes = std::fs::read(&path).unwrap();
     let pages = bytes.len() / 4096;
@@ -234,5 +233,5 @@ fn a_store_that_is_not_sound_fails_the_check() {
     }
     let (code, _, err) = outlay("backup AT/again --data AT/one", &at);
     assert_eq!(code, Some(2), "{err}");
-    assert_eq!(std::fs::read_dir(&at).unwrap().count(), 2, "something is left");
+    assert_eq!(std::fs::read_dir(&at).unwrap().count(), 2, "files were left behind");
 }

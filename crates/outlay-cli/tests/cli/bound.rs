@@ -1,5 +1,5 @@
-//! `outlay bound --run`: a run's regret next to its bounds; folders that hold no run, or another
-//! one.
+//! `outlay bound --run`: a run's regret next to its bounds; folders without a run or with a
+//! different one.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{run, text};
 
-/// A folder of this test's own, which is not there yet.
+/// The path of a folder for one test, which does not exist yet.
 fn fresh(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bound").join(name);
     let _ = std::fs::remove_dir_all(&path);
@@ -70,7 +70,7 @@ fn a_run_is_compared_with_its_own_bound() {
         );
     }
     let reward_max = found["reward_max"].as_f64().unwrap();
-    assert!(reward_max > 1.0, "the unit of reward is seen only where it is not 1");
+    assert!(reward_max > 1.0, "the unit of reward shows only if it is not 1");
     let paper = &learners[0];
     let mass = paper["success_mass"].as_f64().unwrap();
     let log_term = (2.0f64 * 36.0 * 300.0 * 300.0).ln();
@@ -85,7 +85,7 @@ fn a_run_is_compared_with_its_own_bound() {
         (&learners[1]["bound"], &learners[2]["bound"]),
         (&Value::from("kl-ucb-plus, any curves"), &Value::Null)
     );
-    // From what the run really spent, the bound is no larger than from the most that could be.
+    // The bound for the actual spends is no larger than the one for the largest possible spends.
     let a_priori = found["bounds"]
         .as_array()
         .unwrap()
@@ -96,7 +96,7 @@ fn a_run_is_compared_with_its_own_bound() {
 }
 
 #[test]
-fn the_same_problem_may_be_written_otherwise_and_be_one_of_several() {
+fn a_run_matches_an_equivalent_problem_among_several() {
     let folder = simulated(
         "m-set:plays=2 power --grid horizon=100,200 --learner algorithm-1 --replications 2 --seed 5",
         "several",
@@ -118,7 +118,7 @@ fn the_same_problem_may_be_written_otherwise_and_be_one_of_several() {
 }
 
 #[test]
-fn an_instance_that_is_drawn_is_that_of_the_runs_seed() {
+fn a_random_instance_uses_the_seed_of_the_run() {
     let folder = simulated(
         "theorem-4:pairs=6 --horizon 100 --learner full --replications 2 --seed 9",
         "drawn",
@@ -152,7 +152,7 @@ fn folders_without_a_run() {
 }
 
 #[test]
-fn a_run_that_is_still_going_is_told_as_far_as_it_is() {
+fn an_unfinished_run_shows_its_finished_replications() {
     let folder = simulated(
         "power --learner algorithm-1,kl-ucb-plus --horizon 100 --replications 3",
         "going",
@@ -170,8 +170,8 @@ fn a_run_that_is_still_going_is_told_as_far_as_it_is() {
         .map(|one| one["replications"].as_u64().unwrap())
         .collect();
     assert_eq!(counts.iter().sum::<u64>(), 3);
-    assert_eq!(std::fs::read_to_string(&file).unwrap(), torn, "who looks writes nothing");
-    // Replications of learners, cases and numbers that the run does not have are left aside.
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), torn, "reading changed the file");
+    // Replications of learners, cases and numbers that do not belong to the run are ignored.
     let odd = first_three.replace("\"case\":0", "\"case\":7");
     std::fs::write(&file, odd).unwrap();
     refuses("power --horizon 100", &folder, " has no finished replications yet");

@@ -99,7 +99,7 @@ fn succeeds(output: &Output) -> (String, String) {
     (text(&output.stdout).to_owned(), text(&output.stderr).to_owned())
 }
 
-/// That the command is refused with this message and prints nothing. `FILE` is the table's path.
+/// Checks that the command fails with this message and prints nothing. `FILE` is the table's path.
 #[track_caller]
 fn refuses(output: &Output, folder: &Path, message: &str) {
     let file = folder.join("table.csv");
@@ -131,7 +131,7 @@ fn latin_1(text: &str) -> Vec<u8> {
     text.chars().map(|letter| u8::try_from(u32::from(letter)).unwrap()).collect()
 }
 
-/// Every form gives the output of the plain one.
+/// Checks that every command gives the output of the plain form.
 #[track_caller]
 fn every_command_reads(name: &str, form: impl Fn(Reader) -> Vec<u8>) {
     for reader in READERS {
@@ -192,7 +192,7 @@ fn rows_of_separators_and_spaces_are_skipped() {
     });
 }
 
-/// Refuses for every command that reads outcomes or a plan, with the same text after the file.
+/// Checks the error for every command that reads outcomes or a plan.
 #[track_caller]
 fn every_log_is_refused(name: &str, table: &[u8], flags: &[&str], message: &str) {
     for reader in [Reader::Fit, Reader::Tell, Reader::Replay, Reader::Plan] {
@@ -434,7 +434,7 @@ fn words_for_success_are_given_by_a_flag() {
 }
 
 #[test]
-fn similar_names_are_remarked() {
+fn similar_names_cause_a_warning() {
     let expected = "names that differ only in case or spaces count as different tasks: \"search\" \
                     and \"Search\"\n";
     let table = plain(Reader::Fit) + "Neue,1,Search ,0.25,0,\n";

@@ -1,5 +1,5 @@
-//! The daily loop: what is on file is whole, what the library would do is done, what contradicts is
-//! refused.
+//! The daily loop: files are always complete, splits match the library, and contradictory reports
+//! are refused.
 
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::{outlay, root, run, text};
 
-/// A file in a folder of this test's own, which is not there yet.
+/// The path of a state in a new folder for one test.
 pub(super) fn fresh(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("daily").join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -46,8 +46,8 @@ pub(super) fn command(words: &str, state: &Path, input: &str) -> Output {
     )
 }
 
-/// What comes back in the world of these tests, from the round and the task alone.
-fn comes_back(round: u64, task: usize, sees_all: bool) -> Entry {
+/// The outcome of a task in a round, which depends on nothing else.
+fn outcome_of(round: u64, task: usize, sees_all: bool) -> Entry {
     let completed = Draws::new(3, Purpose::Completion).round(round).uniform(task) < 0.6;
     let reward = 0.1 * (1 + (round + task as u64) % 9) as f64;
     let reward = (completed || sees_all).then_some(reward);
@@ -69,7 +69,7 @@ fn written(problem: &Problem, entries: &[Entry]) -> String {
 }
 
 #[test]
-fn a_loop_through_the_command_line_gives_the_librarys_splits_bit_for_bit() {
+fn the_command_line_is_bit_identical_to_the_library() {
     let file = "examples/ad-channels/ad-channels.toml";
     let problem = Problem::from_toml(
         &std::fs::read_to_string(root().join(file)).unwrap(),
@@ -118,7 +118,7 @@ fn a_loop_through_the_command_line_gives_the_librarys_splits_bit_for_bit() {
                 "{name} in round {round}"
             );
             let entries: Vec<Entry> =
-                (0..6).map(|task| comes_back(round, task, feedback == Feedback::Full)).collect();
+                (0..6).map(|task| outcome_of(round, task, feedback == Feedback::Full)).collect();
             done(&command("tell STATE -", &state, &written(&problem, &entries)));
             let outcome =
                 |entry: &Entry| match (entry.completions > 0, entry.reward.map(Reward::from_share))
@@ -134,7 +134,7 @@ fn a_loop_through_the_command_line_gives_the_librarys_splits_bit_for_bit() {
     }
 }
 
-/// A state long enough that writing it takes a while.
+/// A ledger so long that writing it takes a while.
 fn long_ledger() -> Ledger {
     let task = |place: usize| {
         TaskSpec::new(
@@ -151,19 +151,19 @@ fn long_ledger() -> Ledger {
         ledger.next(None, &[]).unwrap();
         if round <= 100 {
             ledger
-                .report(&(0..20).map(|task| comes_back(round, task, false)).collect::<Vec<_>>())
+                .report(&(0..20).map(|task| outcome_of(round, task, false)).collect::<Vec<_>>())
                 .unwrap();
         }
     }
     ledger
 }
 
-/// Killed at any moment, `tell` has told everything or nothing, and the next one works.
+/// A killed `tell` has recorded everything or nothing, and the next command works.
 #[test]
 fn two_hundred_kills_leave_no_broken_state() {
     const KILLS: u32 = 200;
-    /// The last kills come after so many times what a `tell` usually takes: most are done then,
-    /// also on a machine that has become slower.
+    /// The longest wait before a kill, in units of the usual time of `tell`: most of them have
+    /// ended by then, even if the machine has become slower.
     const LONGEST: f64 = 3.0;
     let state = fresh("kills");
     let mut ledger = long_ledger();
@@ -173,23 +173,23 @@ fn two_hundred_kills_leave_no_broken_state() {
         let mut command = outlay(&["tell", state.to_str().unwrap(), outcomes.to_str().unwrap()]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     };
-    // How long an undisturbed one takes, on this machine at this moment.
-    std::fs::write(&outcomes, written(ledger.problem(), &[comes_back(101, 0, false)])).unwrap();
+    // The time of an undisturbed `tell`.
+    std::fs::write(&outcomes, written(ledger.problem(), &[outcome_of(101, 0, false)])).unwrap();
     let since = Instant::now();
     assert!(tell(&outcomes).wait().unwrap().success());
     let usual = since.elapsed();
-    ledger.report(&[comes_back(101, 0, false)]).unwrap();
-    let (mut untouched, mut told) = (0, 0);
+    ledger.report(&[outcome_of(101, 0, false)]).unwrap();
+    let (mut untouched, mut recorded) = (0, 0);
     for kill in 0..KILLS {
         let entries: Vec<Entry> =
-            (0..20).map(|task| comes_back(102 + u64::from(kill), task, false)).collect();
+            (0..20).map(|task| outcome_of(102 + u64::from(kill), task, false)).collect();
         std::fs::write(&outcomes, written(ledger.problem(), &entries)).unwrap();
         let before = ledger.to_json();
         let mut child = tell(&outcomes);
         std::thread::sleep(
             usual.mul_f64(LONGEST * f64::from(kill) / f64::from(KILLS)).min(Duration::from_secs(1)),
         );
-        // SIGKILL; a process that is done already does not mind.
+        // SIGKILL; the process may already have ended.
         let _ = child.kill();
         child.wait().unwrap();
         let found = std::fs::read_to_string(&state).unwrap();
@@ -200,20 +200,20 @@ fn two_hundred_kills_leave_no_broken_state() {
         ledger.report(&entries).unwrap();
         assert!(
             found == ledger.to_json(),
-            "kill {kill} left a state that is neither before nor after"
+            "kill {kill} left a state that is neither the old nor the new one"
         );
-        told += 1;
+        recorded += 1;
     }
     assert!(
-        untouched >= 10 && told >= 10,
-        "the kills came too early or too late to say anything: {untouched} before, {told} after"
+        untouched >= 10 && recorded >= 10,
+        "the kills came too early or too late: {untouched} before, {recorded} after"
     );
-    // Nobody holds the lock.
+    // The lock is free.
     done(&command("next STATE", &state, ""));
 }
 
 #[test]
-fn processes_that_meet_do_not_hand_out_the_same_round() {
+fn concurrent_processes_issue_different_rounds() {
     let state = fresh("meeting");
     done(&command("new STATE --problem examples/shop-ads.toml", &state, ""));
     let start = || {
@@ -233,7 +233,7 @@ fn processes_that_meet_do_not_hand_out_the_same_round() {
 }
 
 #[test]
-fn what_cannot_be_told_is_refused_with_its_lines_and_nothing_is_written() {
+fn invalid_reports_are_refused_with_their_lines_and_nothing_is_written() {
     let state = fresh("refused");
     done(&command("new STATE --problem examples/ad-channels/ad-channels.toml", &state, ""));
     done(&command("next STATE --without audio", &state, ""));
@@ -269,7 +269,7 @@ fn what_cannot_be_told_is_refused_with_its_lines_and_nothing_is_written() {
 }
 
 #[test]
-fn states_that_are_missing_taken_or_damaged_are_told_apart() {
+fn missing_existing_and_damaged_states_have_different_errors() {
     let state = fresh("states");
     let path = state.display().to_string();
     let missing = format!(
@@ -281,7 +281,7 @@ fn states_that_are_missing_taken_or_damaged_are_told_apart() {
     assert_eq!(
         std::fs::read_dir(state.parent().unwrap()).unwrap().count(),
         0,
-        "nothing is left beside a file that never was"
+        "files were left beside a missing state"
     );
     done(&command("new STATE --problem power", &state, ""));
     let taken = format!(
@@ -303,7 +303,7 @@ fn states_that_are_missing_taken_or_damaged_are_told_apart() {
 }
 
 #[test]
-fn the_page_of_a_status_has_what_the_learner_knows_and_changes_nothing() {
+fn the_page_of_a_status_shows_the_learner_and_changes_nothing() {
     let state = fresh("page");
     done(&command("new STATE --problem examples/ad-channels/ad-channels.toml", &state, ""));
     let page = state.with_file_name("page.html");
@@ -325,7 +325,7 @@ fn the_page_of_a_status_has_what_the_learner_knows_and_changes_nothing() {
     assert!(refused(&own).contains("is an input of this command"));
 }
 
-/// The copy in the state is the problem, whatever its curves and wherever they were read from.
+/// The copy of the problem in the state is complete, for all curves and file references.
 #[test]
 fn the_state_keeps_the_whole_problem() {
     let examples = [
@@ -351,7 +351,7 @@ fn the_state_keeps_the_whole_problem() {
     }
 }
 
-/// The same outcomes in every form that `tell` reads leave the same state.
+/// Equal outcomes in different formats give the same state.
 #[test]
 fn outcomes_in_json_are_those_in_csv() {
     let csv = "round,task,completed,reward,spend\n1,search,1,0.5,90.5\n1,social,0,,\n1,video,,,\n";
@@ -380,7 +380,7 @@ fn outcomes_in_json_are_those_in_csv() {
 }
 
 #[test]
-fn json_that_cannot_be_recorded_is_refused_with_the_place_of_each_outcome() {
+fn invalid_json_outcomes_are_refused_with_their_places() {
     let state = fresh("refused-json");
     done(&command("new STATE --problem examples/ad-channels/ad-channels.toml", &state, ""));
     done(&command("next STATE", &state, ""));
@@ -501,9 +501,9 @@ fn corrections_replace_outcomes() {
     assert_eq!(mean(), 0.5);
 }
 
-/// A state of the version before keys, cancelled rounds, counts and revisions.
+/// A state written before keys, cancelled rounds, counts and revisions existed.
 #[test]
-fn states_without_the_new_keys_load_and_stay_as_they_are() {
+fn states_without_the_new_keys_load_and_stay_unchanged() {
     let state = fresh("old");
     done(&command("new STATE --problem examples/shop-ads.toml", &state, ""));
     done(&command("next STATE", &state, ""));

@@ -1,4 +1,4 @@
-//! `--report`: a page next to the result, whole or not at all.
+//! `--report`: a page next to the result, written completely or not at all.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ const CHANNELS: &str = "examples/ad-channels/ad-channels.toml";
 const JOBS: &str = "crates/outlay-cli/tests/cli/data/jobs.toml";
 const DEAR: &str = "crates/outlay-cli/tests/cli/data/dear.csv";
 
-/// An empty folder of its own for each test.
+/// An empty folder for one test.
 fn folder(name: &str) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("decision-report").join(name);
     let _ = std::fs::remove_dir_all(&path);
@@ -51,7 +51,7 @@ fn a_report_leaves_the_result_as_it_is() {
 }
 
 #[test]
-fn the_page_says_what_the_text_says() {
+fn the_page_has_the_numbers_of_the_text() {
     let file = folder("headline").join("page.html");
     let path = file.to_str().unwrap();
     let output = run(&["allocate", CHANNELS, "--report", path], "");
@@ -88,7 +88,7 @@ fn the_same_command_writes_the_same_bytes() {
 }
 
 #[test]
-fn quiet_writes_the_page_and_says_nothing() {
+fn quiet_writes_only_the_page() {
     let file = folder("quiet").join("page.html");
     let output = run(
         &["allocate", "-", "--quiet", "--report", file.to_str().unwrap()],
@@ -107,7 +107,7 @@ fn a_plan_that_breaks_the_budget_is_reported_too() {
 }
 
 #[test]
-fn places_where_no_report_can_be_are_refused_before_anything_is_written() {
+fn invalid_report_paths_are_refused_before_anything_is_written() {
     let folder = folder("refused");
     let problem = folder.join("problem.toml");
     std::fs::copy(super::root().join(CHANNELS), &problem).unwrap();

@@ -1,4 +1,4 @@
-//! The demonstration: it serves, plays, and leaves nothing behind.
+//! `outlay demo`: it serves, plays rounds and leaves no files.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use super::{outlay, text};
 
-/// Starts it; the second is the address that it has printed.
+/// Starts the demo and returns it with its printed address and its further output.
 fn start(arguments: &[&str]) -> (Child, String, BufReader<std::process::ChildStdout>) {
     let mut command = outlay(&["demo", "--listen", "127.0.0.1:0"]);
     command.args(arguments);
@@ -29,7 +29,7 @@ fn get(address: &str, path: &str) -> (String, String) {
 }
 
 #[test]
-fn it_plays_so_many_rounds_and_ends() {
+fn the_demo_ends_after_the_given_rounds() {
     let output = outlay(&[
         "demo",
         "--listen",
@@ -48,13 +48,13 @@ fn it_plays_so_many_rounds_and_ends() {
         tally.split(" · ").map(|part| part.split(' ').next().unwrap().parse().unwrap()).collect();
     let [rounds, accepted, twice, late] = numbers[..] else { panic!("{tally}") };
     assert_eq!((rounds, late), (60, 0));
-    // Of 540 outcomes most have come by then, and some of them twice.
+    // Most of the 540 outcomes have been reported by then, some of them twice.
     assert!((400..540).contains(&accepted), "{tally}");
     assert!((5..60).contains(&twice), "{tally}");
 }
 
 #[test]
-fn it_shows_its_page_and_ends_when_told() {
+fn the_demo_serves_its_page_and_ends_on_a_signal() {
     let (child, address, mut rest) = start(&["--rounds-per-second", "50"]);
     let (head, page) = get(&address, "/");
     assert!(head.starts_with("http/1.1 200"), "{head}");
@@ -72,10 +72,10 @@ fn it_shows_its_page_and_ends_when_told() {
     };
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while played().0 < 20 {
-        assert!(std::time::Instant::now() < deadline, "it does not play");
+        assert!(std::time::Instant::now() < deadline, "the demo plays no rounds");
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    assert!(played().1 > 0, "reports come late, so some rounds wait");
+    assert!(played().1 > 0, "reports come late, so some rounds are open");
     let folder = std::env::temp_dir().join(format!("outlay-demo-{}", child.id()));
     assert!(folder.is_dir());
     assert!(
@@ -86,11 +86,11 @@ fn it_shows_its_page_and_ends_when_told() {
     let mut tally = String::new();
     rest.read_to_string(&mut tally).unwrap();
     assert!(tally.contains(" rounds · "), "{tally}");
-    assert!(!folder.exists(), "it leaves nothing behind");
+    assert!(!folder.exists(), "the demo left its folder behind");
 }
 
 #[test]
-fn it_is_for_this_machine_only() {
+fn the_demo_listens_on_loopback_only() {
     let output = outlay(&["demo", "--listen", "0.0.0.0:0", "--rounds", "1"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(

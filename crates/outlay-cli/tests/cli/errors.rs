@@ -5,7 +5,7 @@ use super::{run, text};
 
 const JOBS: &str = "crates/outlay-cli/tests/cli/data/jobs.toml";
 
-/// That `outlay` with these arguments and this input fails with exactly this message.
+/// Checks that `outlay` with these arguments and this input fails with exactly this message.
 #[track_caller]
 fn refuses(arguments: &[&str], input: &str, message: &str) {
     let output = run(arguments, input);
@@ -21,7 +21,7 @@ fn refuses_usage(arguments: &[&str], message: &str) {
 }
 
 #[test]
-fn every_error_of_a_problem_is_told_at_once() {
+fn all_errors_of_a_problem_are_reported_together() {
     let problem = "\
 budget = -5
 [[task]]
@@ -51,7 +51,7 @@ value = -1
 }
 
 #[test]
-fn one_error_is_not_errors() {
+fn one_error_is_reported_in_the_singular() {
     let problem =
         "budget = inf\n[[task]]\nname = 'one'\ncurve = { family = 'exponential', scale = 1 }\n";
     refuses(
@@ -82,7 +82,7 @@ fn both_inputs_from_one_stream() {
 }
 
 #[test]
-fn values_that_are_missing() {
+fn missing_values() {
     let problem = "[[task]]\nname = 'one'\ncurve = { family = 'exponential', scale = 1 }\n\
         [[task]]\nname = 'two'\ncurve = { family = 'exponential', scale = 1 }\n";
     for command in ["allocate", "frontier"] {
@@ -100,7 +100,7 @@ fn values_that_are_missing() {
 }
 
 #[test]
-fn values_that_are_wrong() {
+fn invalid_values() {
     let refuses_values = |values: &str, message: &str| {
         refuses(
             &["allocate", JOBS, "--values", values],
@@ -119,7 +119,7 @@ fn values_that_are_wrong() {
 }
 
 #[test]
-fn flags_that_are_no_amounts() {
+fn flags_with_invalid_amounts() {
     refuses_usage(
         &["allocate", JOBS, "--budget", "nan"],
         "invalid value 'nan' for '--budget <BUDGET>': must be finite and not negative",
@@ -151,7 +151,7 @@ fn flags_that_are_no_amounts() {
 }
 
 #[test]
-fn usage_that_is_wrong() {
+fn invalid_usage() {
     for arguments in
         [&["allocate"][..], &["alocate", JOBS], &["allocate", JOBS, "--formt", "json"], &[]]
     {
@@ -163,7 +163,7 @@ fn usage_that_is_wrong() {
 }
 
 #[test]
-fn a_budget_below_the_lower_bounds_names_who_asks() {
+fn a_budget_below_the_lower_bounds_names_the_tasks() {
     let problem = "budget = 200\n\
         [[task]]\nname = 'tv'\nvalue = 1\nmin = 60\ncurve = { family = 'exponential', scale = 1 }\n\
         [[task]]\nname = 'search'\nvalue = 1\nmin = 60\ncurve = { family = 'exponential', scale = 1 }\n";
@@ -186,7 +186,7 @@ fn a_unit_that_the_bounds_do_not_allow() {
 }
 
 #[test]
-fn a_range_of_budgets_that_is_none() {
+fn an_empty_range_of_budgets() {
     refuses(
         &["frontier", JOBS, "--from", "9", "--to", "4"],
         "",
@@ -204,7 +204,7 @@ fn no_plan_at_all() {
 }
 
 #[test]
-fn everything_wrong_with_a_plan_is_told_at_once() {
+fn all_errors_of_a_plan_are_reported_together() {
     let plan = "task,spend\nsmall,2\nsmal,1\nsmall,3\nlarge,-1\n";
     let message = "error: standard input has 4 errors\n  \
         line 3: no task is named smal; did you mean small?\n  \

@@ -1,4 +1,4 @@
-//! `outlay fit`: what it writes, what it refuses, and what it says of logs that say little.
+//! `outlay fit`: its files, its errors, and its remarks on logs with little data.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ const COLUMNS: [&str; 10] = [
     "order",
 ];
 
-/// A place for one test's files, empty.
+/// An empty folder for one test.
 fn folder(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("fit").join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -32,7 +32,7 @@ fn fit(more: &[&str]) -> std::process::Output {
     run(&arguments, "")
 }
 
-/// Fits what is given on standard input.
+/// Fits a log on standard input.
 fn fit_text(log: &str, more: &[&str]) -> std::process::Output {
     let arguments: Vec<&str> = ["fit", "-"].into_iter().chain(more.iter().copied()).collect();
     run(&arguments, log)
@@ -106,7 +106,7 @@ fn rows_for_spreadsheets_have_all_digits() {
 }
 
 #[test]
-fn the_page_is_whole_and_says_what_cannot_be_known() {
+fn the_page_is_complete_and_names_the_limits_of_the_data() {
     let path = folder("page").join("fit.html");
     assert_eq!(
         fit(&["--report", path.to_str().unwrap(), "--bootstrap", "20"]).status.code(),
@@ -121,7 +121,7 @@ fn the_page_is_whole_and_says_what_cannot_be_known() {
 }
 
 #[test]
-fn tasks_that_say_little_are_told_and_nothing_is_not_a_number() {
+fn tasks_with_little_data_are_reported_without_nan() {
     let log = "task,spend,won\nnever,5,0\nnever,9,0\nalways,4,1\nalways,8,1\nonce,3,1\nmixed,1,0\nmixed,9,1\n";
     let output = fit_text(
         log,
@@ -163,7 +163,7 @@ fn censored_rows_stay_below_one() {
     let log = "needed,done\n1,1\n2,1\n3,0\n4,1\n5,0\n";
     let output = fit_text(log, &["--threshold", "needed", "--success", "done"]);
     let result = text(&output.stdout);
-    // 4/5 · 3/4 · 1/2 of the rows need more than 4.
+    // 4/5 · 3/4 · 1/2 = 0.3 of the rows need more than 4.
     assert!(
         result.contains("stays at 0.7 from 5 on: the largest amounts are censored"),
         "{result}"
@@ -174,7 +174,7 @@ fn censored_rows_stay_below_one() {
 }
 
 #[test]
-fn malformed_logs_are_told_with_their_lines() {
+fn malformed_logs_are_reported_with_their_lines() {
     refuses(
         "spend,won\n1,1\n-2,0\nx,1\n3,maybe\n4\n,1\n",
         &PLAIN,

@@ -10,7 +10,7 @@ use super::{run, text};
 const FLAGS: [&str; 8] =
     ["--task", "channel", "--spend", "spend", "--count", "orders", "--revenue", "revenue"];
 
-/// A file with comments, bounds and a format of its own.
+/// A file with comments, bounds and unusual formatting.
 const BY_HAND: &str = r#"# The plan of the shop. Ask Ana before you change a bound.
 
 budget   = 1_000          # per day

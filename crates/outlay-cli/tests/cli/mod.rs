@@ -1,4 +1,4 @@
-//! The binary as its users meet it: what it prints, where, and with which exit code.
+//! Tests of the binary: output, streams and exit codes.
 
 mod amend;
 #[cfg(feature = "serve")]
@@ -31,7 +31,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// The root of the project, which examples are named from.
+/// The root of the repository; paths of examples are relative to it.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

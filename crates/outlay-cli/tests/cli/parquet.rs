@@ -1,4 +1,4 @@
-//! What the feature `parquet` writes can be read back, with the numbers of the JSON.
+//! Files written with the feature `parquet` have the numbers of the JSON output.
 
 use std::fs::File;
 use std::path::Path;

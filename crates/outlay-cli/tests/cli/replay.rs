@@ -11,7 +11,7 @@ use super::{run, text};
 const PROBLEM: &str = "examples/repairs.toml";
 const ROWS: &str = "examples/data/repairs.csv";
 
-/// A file of this test's own.
+/// A file for one test.
 fn file(name: &str, content: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("replay");
     std::fs::create_dir_all(&folder).unwrap();
@@ -33,7 +33,7 @@ fn json(rows: &str, arguments: &str) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// That rows are refused with this message, which follows the file's name.
+/// Checks that rows are refused with this message, which follows the file's name.
 #[track_caller]
 fn refuses(name: &str, rows: &str, arguments: &str, message: &str) {
     let path = file(name, rows);
@@ -54,7 +54,7 @@ fn any_number_of_threads_gives_the_same_bytes() {
 fn columns_may_be_named_and_joined() {
     let rows = "kind,size,hours,saved\nengine,,1,20\nwiring,,2,30\nbody,work,3,40\n";
     let problem = std::fs::read_to_string(super::root().join(PROBLEM)).unwrap();
-    // A part that is empty is left out.
+    // Empty parts are omitted.
     let problem = problem.replace("bodywork", "body work");
     let (problem, rows) = (file("joined.toml", &problem), file("joined.csv", rows));
     let columns = [
@@ -74,12 +74,12 @@ fn columns_may_be_named_and_joined() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(found["rows"], serde_json::json!([1, 1, 1]));
-    // All of it: six hours for 1, 2 and 3.
+    // The whole budget of six hours goes to thresholds of 1, 2 and 3.
     assert!((found["splits"]["best"]["gain"].as_f64().unwrap() - 90.0).abs() < 1e-6);
 }
 
 #[test]
-fn tries_are_told_apart_from_thresholds_by_their_columns() {
+fn columns_distinguish_trials_from_thresholds() {
     let tried = json("examples/data/repairs_tried.csv", "--rounds 20 --replications 2");
     assert!(tried.get("lost_by_chance").is_none());
     assert!(tried["learners"][0]["outside"].as_f64().unwrap() >= 0.0);
@@ -96,7 +96,7 @@ fn tries_are_told_apart_from_thresholds_by_their_columns() {
 }
 
 #[test]
-fn what_is_wrong_with_rows_is_told_with_their_lines() {
+fn errors_of_rows_are_reported_with_their_lines() {
     let header = "task,threshold,reward";
     refuses(
         "wrong.csv",
@@ -147,7 +147,7 @@ fn what_is_wrong_with_rows_is_told_with_their_lines() {
 }
 
 #[test]
-fn rows_of_other_tasks_are_left_out_and_told() {
+fn rows_of_other_tasks_are_ignored_and_reported() {
     let rows = std::fs::read_to_string(super::root().join(ROWS)).unwrap();
     let path = file("more.csv", &format!("{rows}painting,3,30\nglass,1,5\nglass,1,5\n"));
     let output = replay(path.to_str().unwrap(), "--rounds 5 --replications 1 --format csv");

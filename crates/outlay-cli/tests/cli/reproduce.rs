@@ -1,4 +1,4 @@
-//! `outlay reproduce`: verdicts, the files it leaves, and that it goes on where it was.
+//! `outlay reproduce`: verdicts, output files and resumed runs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -89,7 +89,7 @@ fn results_depend_neither_on_threads_nor_on_a_stop() {
 }
 
 #[test]
-fn names_that_are_no_claims_are_refused() {
+fn unknown_claims_are_refused() {
     let out = fresh("refused");
     let output = reproduce(&["theorem-5"], &out, &[]);
     assert_eq!(output.status.code(), Some(2));

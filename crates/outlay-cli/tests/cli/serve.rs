@@ -1,4 +1,4 @@
-//! `outlay serve` and `outlay token` as whoever operates them meets them.
+//! `outlay serve` and `outlay token` as operators use them.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::{outlay, run, text};
 
-/// A folder of its own for a test.
+/// A new folder for one test.
 fn folder(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("serve").join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -32,7 +32,7 @@ impl Service {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut address = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
-        assert!(address.starts_with("http"), "it did not start: {}", said(&mut child));
+        assert!(address.starts_with("http"), "the service did not start: {}", said(&mut child));
         Self { child, address: address.trim().to_owned() }
     }
 
@@ -52,7 +52,7 @@ impl Service {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
-            assert!(begun.elapsed() < Duration::from_secs(30), "it does not end");
+            assert!(begun.elapsed() < Duration::from_secs(30), "the service does not end");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -80,7 +80,7 @@ fn said(child: &mut Child) -> String {
     text
 }
 
-/// A shell with another limit on open files starts the service.
+/// Starts the service from a shell with these limits on open files.
 fn with_open_files(limits: &str) -> Service {
     let mut command = Command::new("sh");
     let start = "exec \"$0\" serve --quiet --log warn --memory --listen 127.0.0.1:0";
@@ -109,7 +109,7 @@ fn the_limit_on_open_files_is_raised_as_far_as_possible() {
 }
 
 #[test]
-fn told_to_stop_it_ends_in_good_order_and_keeps_everything() {
+fn sigterm_stops_the_service_gracefully() {
     let folder = folder("stop");
     let data = folder.to_str().unwrap();
     let problem =
@@ -164,7 +164,7 @@ fn settings_come_from_a_file_and_the_environment_and_systemd_is_notified() {
         let content = "content-type: application/json";
         text(&service.curl(path, &["-X", "PUT", "-H", content, "-d", &problem]).stdout).to_owned()
     };
-    // The variable replaces the file, and the flag as well.
+    // The variable overrides the file, and the flag does too.
     assert!(put("/v1/campaigns/one", 3).contains("more than 2"));
     assert!(put("/v1/campaigns/one", 2).contains("\"id\":\"one\""));
     let refused = put("/v1/campaigns/two", 2);
@@ -176,7 +176,7 @@ fn settings_come_from_a_file_and_the_environment_and_systemd_is_notified() {
 }
 
 #[test]
-fn a_log_for_programs_has_an_object_a_line() {
+fn a_json_log_has_one_object_per_line() {
     let arguments = [
         "serve",
         "--memory",
@@ -211,7 +211,7 @@ fn a_log_for_programs_has_an_object_a_line() {
     }
 }
 
-/// A service with this log, from its start to its end; its log lines.
+/// Runs a service with these arguments and returns its log lines.
 fn logged(arguments: &[&str], work: impl FnOnce(&Service)) -> Vec<String> {
     let mut child = outlay(&["serve", "--listen", "127.0.0.1:0"])
         .args(arguments)
@@ -228,7 +228,7 @@ fn logged(arguments: &[&str], work: impl FnOnce(&Service)) -> Vec<String> {
     said(&mut service.child).lines().map(str::to_owned).collect()
 }
 
-/// Requests of every kind; the secrets that were used.
+/// Sends requests of every kind and returns the secrets used.
 fn requests(service: &Service) -> Vec<String> {
     const JSON: &str = "content-type: application/json";
     let post = |body: &str, header: &str| {
@@ -297,7 +297,7 @@ fn requests_and_changes_of_tokens_are_logged_without_secrets() {
     assert_eq!(denied.len(), 10, "limited: {denied:?}");
     assert!(denied.iter().all(|line| line["level"] == "WARN" && line["status"] == 401));
     let (created, revoked) = (of("token created"), of("token revoked"));
-    assert_eq!(denied[0]["token"], created[1]["token"], "the one that was tried");
+    assert_eq!(denied[0]["token"], created[1]["token"], "the id of the token that was used");
     assert_eq!((created.len(), revoked.len()), (2, 1));
     assert_eq!((created[0].get("by"), &created[0]["scopes"]), (None, &"admin".into()));
     assert_eq!(
@@ -313,7 +313,7 @@ fn requests_and_changes_of_tokens_are_logged_without_secrets() {
 }
 
 #[test]
-fn the_access_log_is_text_unless_asked_for_and_can_be_switched_off() {
+fn the_access_log_is_text_by_default_and_can_be_switched_off() {
     let look = |service: &Service| drop(service.curl("/v1/campaigns/a%22b%0Ac", &[]));
     let text = logged(&["--memory"], look);
     let line = text.iter().find(|line| line.contains(" request ")).unwrap();
@@ -335,7 +335,7 @@ fn the_access_log_is_text_unless_asked_for_and_can_be_switched_off() {
 }
 
 #[test]
-fn nobody_else_is_served_without_tokens() {
+fn public_addresses_need_tokens() {
     let folder = folder("open");
     let data = folder.to_str().unwrap();
     let refused = run(&["serve", "--data", data, "--listen", "0.0.0.0:0"], "");
@@ -343,7 +343,7 @@ fn nobody_else_is_served_without_tokens() {
     assert!(text(&refused.stderr).contains("outlay token create"), "{}", text(&refused.stderr));
 
     let lesser = run(&["token", "create", "--scope", "read", "--data", data], "");
-    assert_eq!(lesser.status.code(), Some(2), "the first must be for everything");
+    assert_eq!(lesser.status.code(), Some(2), "the first token must have all permissions");
     let made = run(&["token", "create", "--scope", "admin", "--data", data], "");
     assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
     let token = text(&made.stdout).trim().to_owned();
@@ -372,7 +372,7 @@ fn nobody_else_is_served_without_tokens() {
     let id = token.split('_').nth(1).unwrap();
     assert!(asked(&["revoke", id]).status.success());
     let after = asked(&["list"]);
-    assert_eq!(after.status.code(), Some(2), "a revoked token lists");
+    assert_eq!(after.status.code(), Some(2), "a revoked token must not work");
     assert!(text(&after.stderr).contains("OUTLAY_TOKEN"), "{}", text(&after.stderr));
     service.signal("-TERM");
     service.end();
@@ -398,7 +398,7 @@ fn over_tls() {
     let answer = text(&answer.stdout);
     assert!(answer.contains("alive") && answer.contains("strict-transport-security"), "{answer}");
     let strangers = service.curl("/livez", &[]);
-    assert!(!strangers.status.success(), "curl trusts a certificate that nobody vouches for");
+    assert!(!strangers.status.success(), "curl trusts an unknown certificate");
     let swapped = run(
         &[
             "serve",
@@ -417,7 +417,7 @@ fn over_tls() {
 }
 
 #[test]
-fn an_address_that_is_taken() {
+fn an_address_in_use() {
     let service = Service::start(&["--memory", "--listen", "127.0.0.1:0"]);
     let taken = service.address.trim_start_matches("http://");
     let second = run(&["serve", "--memory", "--listen", taken], "");

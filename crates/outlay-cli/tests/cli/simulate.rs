@@ -1,5 +1,5 @@
-//! `outlay simulate`: runs that are killed, stopped, extended, refused; results that depend on none
-//! of that.
+//! `outlay simulate`: runs that are killed, stopped, extended or refused, without effect on
+//! results.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::{outlay, root, run, text};
 
-/// Long enough to be interrupted several times, short enough to be waited for.
+/// A run long enough to be interrupted several times, yet short enough for a test.
 const LONG: &str = "simulate power --learner algorithm-1 --learner uniform --horizon 10000 --replications 60 --seed 3";
 
-/// A folder of this test's own, which is not there yet.
+/// The path of a folder for one test, which does not exist yet.
 fn fresh(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("simulate").join(name);
     let _ = std::fs::remove_dir_all(&path);
@@ -53,7 +53,7 @@ fn lines_kept(out: &Path) -> usize {
         .map_or(0, |bytes| bytes.iter().filter(|byte| **byte == b'\n').count())
 }
 
-/// Waits until so many replications are kept.
+/// Waits until this many replications are saved.
 fn wait_for(out: &Path, lines: usize) {
     let started = Instant::now();
     while lines_kept(out) < lines {
@@ -66,13 +66,13 @@ fn file(out: &Path, name: &str) -> String {
     std::fs::read_to_string(out.join(name)).unwrap()
 }
 
-/// Everything that a run leaves for others.
+/// All result files of a run.
 fn results(out: &Path) -> [String; 4] {
     ["results.json", "results.csv", "curves.csv", "report.html"].map(|name| file(out, name))
 }
 
 #[test]
-fn a_run_that_is_killed_goes_on_to_the_same_results() {
+fn a_killed_run_resumes_to_the_same_results() {
     let (whole, killed) = (fresh("whole"), fresh("killed"));
     succeeds(&simulate(LONG, &whole));
     for kill in 1..=4 {
@@ -98,7 +98,7 @@ fn a_run_that_is_killed_goes_on_to_the_same_results() {
 }
 
 #[test]
-fn threads_change_nothing() {
+fn results_do_not_depend_on_threads() {
     let of_threads = |threads: &str| {
         let out = fresh(&format!("threads-{threads}"));
         succeeds(&simulate(
@@ -148,7 +148,7 @@ fn a_damaged_line_in_the_middle_is_an_error() {
 }
 
 #[test]
-fn what_is_all_there_is_told_again() {
+fn a_complete_run_prints_its_results_again() {
     let command = "simulate power --horizon 100 --replications 5 --format json";
     let out = fresh("again");
     let first = simulate(command, &out);
@@ -159,11 +159,15 @@ fn what_is_all_there_is_told_again() {
     assert!(text(&second.stderr).starts_with("all 15 replications are already finished\n"));
     assert!(out.join("report.html").exists());
     assert_eq!(text(&first.stdout), file(&out, "results.json"));
-    assert_eq!(run(&words(command, &out)[..8], "").stdout, first.stdout, "without --out the same");
+    assert_eq!(
+        run(&words(command, &out)[..8], "").stdout,
+        first.stdout,
+        "the output without --out differs"
+    );
 }
 
 #[test]
-fn more_replications_extend_a_run_and_fewer_take_its_first() {
+fn more_replications_extend_a_run_and_fewer_use_its_first() {
     let of = |replications: u64, out: &Path| {
         let output =
             simulate(&format!("simulate power --horizon 100 --replications {replications}"), out);
@@ -237,7 +241,7 @@ fn files_of_others_are_left_alone() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_an_error() {
+fn an_unwritable_place_is_an_error() {
     let file = fresh("a-file");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     std::fs::write(&file, "").unwrap();
@@ -288,10 +292,10 @@ fn an_interrupt_keeps_what_is_finished() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupt_without_a_folder_keeps_nothing_and_says_so() {
+fn an_interrupt_without_a_folder_saves_nothing_and_reports_it() {
     let endless = ["simulate", "power", "--horizon", "1000000000", "--format", "json", "--quiet"];
     let child = outlay(&endless).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // There is no sign from outside that the handler is there.
+    // Whether the signal handler is installed cannot be observed from outside.
     std::thread::sleep(Duration::from_millis(500));
     std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let output = child.wait_with_output().unwrap();
@@ -405,13 +409,13 @@ fn a_table_leaves_a_report_in_runs() {
         .output()
         .unwrap();
     succeeds(&output);
-    let told = text(&output.stderr).trim_end().strip_prefix("report: ").unwrap();
-    assert!(told.starts_with("runs/m-set-tasks-4-") && told.ends_with("/report.html"), "{told}");
-    assert!(here.join(told).exists());
+    let path = text(&output.stderr).trim_end().strip_prefix("report: ").unwrap();
+    assert!(path.starts_with("runs/m-set-tasks-4-") && path.ends_with("/report.html"), "{path}");
+    assert!(here.join(path).exists());
 }
 
 #[test]
-fn runs_of_an_independent_implementation_come_out_of_the_command() {
+fn the_command_reproduces_an_independent_implementation() {
     let fixtures =
         std::fs::read_to_string(root().join("crates/outlay/tests/data/reference_runs.json"))
             .unwrap();
@@ -445,7 +449,7 @@ fn runs_of_an_independent_implementation_come_out_of_the_command() {
 }
 
 #[test]
-fn an_experiment_file_does_what_the_flags_do() {
+fn an_experiment_file_is_equivalent_to_flags() {
     let folder = fresh("experiment");
     std::fs::create_dir_all(&folder).unwrap();
     let problem = "[[task]]\ncurve = { family = 'power', exponent = 0.5 }\nvalue = 0.5\n[[task]]\ncurve = { family = 'power', exponent = 0.4 }\nvalue = 0.3\n";
@@ -484,7 +488,7 @@ fn an_experiment_file_does_what_the_flags_do() {
 }
 
 #[test]
-fn a_grid_over_horizons_has_them() {
+fn a_grid_over_horizons_contains_all_of_them() {
     let output = run(
         &"simulate power --learner algorithm-1 --grid horizon=40,80 --replications 2 --format json"
             .split(' ')
@@ -499,10 +503,10 @@ fn a_grid_over_horizons_has_them() {
     assert_eq!(result["runs"][1]["parameter"], serde_json::json!(["horizon", 80.0]));
 }
 
-/// The tables of the README and the guide, which no snapshot can hold: speed differs from machine
-/// to machine, and a table leaves files.
+/// The tables of the README and the guide. They cannot be snapshots, because speeds differ between
+/// machines and the command writes files.
 #[test]
-fn tables_in_the_documentation_are_true() {
+fn tables_in_the_documentation_match_the_program() {
     let mut compared = 0;
     for document in ["README.md", "docs/how-to/simulate.md"] {
         let document = std::fs::read_to_string(root().join(document)).unwrap();
@@ -510,8 +514,8 @@ fn tables_in_the_documentation_are_true() {
             let (command, shown) = block.split("```").next().unwrap().split_once('\n').unwrap();
             let output = simulate(command, &fresh(&format!("documented-{compared}")));
             succeeds(&output);
-            // Words instead of spaces, without the last column: speeds, which change the widths of
-            // columns too.
+            // Compares words without the last column: speeds vary, and change the widths of columns
+            // too.
             let words = |table: &str| -> Vec<String> {
                 let without_speed = |line: &str| {
                     let mut words: Vec<&str> = line.trim_matches('─').split_whitespace().collect();
@@ -522,10 +526,10 @@ fn tables_in_the_documentation_are_true() {
                 };
                 table.lines().map(without_speed).collect()
             };
-            let told: Vec<String> =
+            let expected: Vec<String> =
                 words(shown).into_iter().filter(|line| !line.starts_with("report:")).collect();
             assert_eq!(
-                told.join("\n").trim(),
+                expected.join("\n").trim(),
                 words(text(&output.stdout)).join("\n").trim(),
                 "{command}"
             );
@@ -535,10 +539,10 @@ fn tables_in_the_documentation_are_true() {
     assert!(compared >= 2, "only {compared} tables were found");
 }
 
-/// A folder that an earlier version wrote, when learners had other names: the run goes on under
-/// the old names and under the present ones, to the regrets of the earlier version.
+/// A folder written by an earlier version, when learners had other names. The run resumes under the
+/// old and the new names, with the regrets of the earlier version.
 #[test]
-fn a_run_of_an_earlier_version_goes_on() {
+fn a_run_of_an_earlier_version_resumes() {
     let data = root().join("crates/outlay-cli/tests/cli/data/renamed-learners");
     let experiment = data.join("experiment.toml");
     let old = format!("simulate --experiment {}", experiment.display());
@@ -568,7 +572,7 @@ fn a_run_of_an_earlier_version_goes_on() {
         for (learner, (name, regret)) in learners.iter().zip(expected) {
             assert_eq!(learner["learner"], name);
             let found = learner["regret"]["mean"].as_f64().unwrap();
-            // The oracle may change in the last digits.
+            // The last digits may differ between versions of the oracle.
             assert!((found - regret).abs() <= 1e-9 * regret, "{name}: {found} {regret}");
         }
     }

@@ -2,7 +2,7 @@
 //! test` updates the files; review the difference.
 
 #[test]
-fn commands_print_what_they_printed() {
+fn commands_match_their_snapshots() {
     // Paths of examples are relative to the root of the repository.
     std::env::set_current_dir(super::root()).unwrap();
     trycmd::TestCases::new()

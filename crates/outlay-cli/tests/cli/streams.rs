@@ -1,4 +1,4 @@
-//! Standard input, standard output, standard error, and readers that go away.
+//! Standard input, standard output, standard error, and closed pipes.
 
 use std::io::Read;
 use std::process::Stdio;
@@ -44,7 +44,7 @@ fn a_plan_comes_from_standard_input() {
 }
 
 #[test]
-fn what_allocate_writes_evaluate_reads_and_keeps() {
+fn evaluate_reads_the_plans_of_allocate() {
     let allocation =
         run(&["allocate", "examples/ad-channels/ad-channels.toml", "--format", "csv"], "");
     let output = run(
@@ -59,8 +59,8 @@ fn what_allocate_writes_evaluate_reads_and_keeps() {
     );
 }
 
-/// A curve that is almost flat at the budget has a price that underflows: it is zero in every
-/// format and on the page.
+/// The price of a curve that is almost flat at the budget underflows: it is zero in every format
+/// and on the page.
 #[test]
 fn prices_that_underflow_are_printed_as_zero() {
     let problem = "budget = 735\nhorizon = 10\n[[task]]\nname = 'ad'\nvalue = 1\ncurrent = 700\n\
@@ -164,14 +164,15 @@ fn rounding_adds_its_keys() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_pipe_is_no_error() {
     let mut child = outlay(&["allocate", "-", "--format", "csv"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The reader is gone before anything is written: the problem is still to come.
+    // The pipe is closed before the program writes anything, because it still waits for the
+    // problem.
     drop(child.stdout.take());
     let toml = "[[task]]\nname = 'one'\nvalue = 1\ncurve = { family = 'exponential', scale = 1 }\n";
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), toml.as_bytes()).unwrap();

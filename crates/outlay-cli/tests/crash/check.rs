@@ -1,5 +1,5 @@
-//! What is there after a restart, held against what was promised: identities, not numbers of
-//! things.
+//! Compares the store after a restart with what was acknowledged, outcome by outcome and round by
+//! round.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -8,29 +8,29 @@ use serde_json::{Value, json};
 use super::clients::{BUDGET, Outcome, Promises, TASKS, outcome};
 use super::http::Connection;
 
-/// What can be wrong.
+/// The kinds of faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// It was promised and is not there.
+    /// It was acknowledged and is missing.
     Lost,
-    /// It was handed out or counted more than once, or its count is not that of what is there.
+    /// It was issued or counted more than once, or a count differs from the stored outcomes.
     Double,
-    /// It is there and nobody sent it, or not like this.
+    /// It is in the store, but no client sent it in this form.
     Invented,
 }
 
-/// Something that is wrong, in a sentence.
+/// A fault and its description.
 pub type Fault = (Kind, String);
 
-/// What is wrong; empty: nothing.
+/// All faults found; empty if there are none.
 pub fn faults(address: &str, campaign: &str, promises: &Promises) -> Vec<Fault> {
     let mut connection = Connection::open(address).expect("a service");
     let rounds = rounds(&mut connection, campaign);
     let mut faults = Vec::new();
-    asked(&rounds, promises, &mut faults);
-    told(&rounds, promises, &mut faults);
-    counted(&mut connection, campaign, &rounds, &mut faults);
-    amended(&mut connection, campaign, promises, &mut faults);
+    check_issued(&rounds, promises, &mut faults);
+    check_reported(&rounds, promises, &mut faults);
+    check_counts(&mut connection, campaign, &rounds, &mut faults);
+    check_amendments(&mut connection, campaign, promises, &mut faults);
     for (key, answer) in &promises.keys {
         let count = answer["rounds"].as_array().map_or(0, Vec::len);
         let path = format!("/v1/campaigns/{campaign}/rounds");
@@ -45,7 +45,7 @@ pub fn faults(address: &str, campaign: &str, promises: &Promises) -> Vec<Fault> 
 }
 
 /// Amendments that were acknowledged are there, and each of them is an event.
-fn amended(
+fn check_amendments(
     connection: &mut Connection,
     campaign: &str,
     promises: &Promises,
@@ -96,13 +96,13 @@ fn rounds(connection: &mut Connection, campaign: &str) -> BTreeMap<u64, Value> {
     }
 }
 
-fn asked(rounds: &BTreeMap<u64, Value>, promises: &Promises, faults: &mut Vec<Fault>) {
+fn check_issued(rounds: &BTreeMap<u64, Value>, promises: &Promises, faults: &mut Vec<Fault>) {
     let mut seen = HashSet::new();
     for answer in &promises.asked {
         for round in answer["rounds"].as_array().expect("rounds").iter().filter_map(Value::as_u64) {
-            // Every answer is written down once, so that even two that are alike are two.
+            // Each answer was recorded once, so equal answers are separate entries.
             if !seen.insert(round) {
-                faults.push((Kind::Double, format!("round {round} was handed out twice")));
+                faults.push((Kind::Double, format!("round {round} was issued twice")));
             }
             let Some(kept) = rounds.get(&round) else {
                 faults.push((Kind::Lost, format!("round {round} is lost")));
@@ -114,13 +114,13 @@ fn asked(rounds: &BTreeMap<u64, Value>, promises: &Promises, faults: &mut Vec<Fa
                     .map(|tasks| tasks.iter().map(|task| task["spend"].clone()).collect::<Vec<_>>())
             };
             if spends(&kept["tasks"]) != spends(&answer["tasks"]) {
-                faults.push((Kind::Invented, format!("round {round} has another split")));
+                faults.push((Kind::Invented, format!("round {round} has a different allocation")));
             }
         }
     }
 }
 
-fn told(rounds: &BTreeMap<u64, Value>, promises: &Promises, faults: &mut Vec<Fault>) {
+fn check_reported(rounds: &BTreeMap<u64, Value>, promises: &Promises, faults: &mut Vec<Fault>) {
     let known = |round: u64, task: usize| rounds.get(&round).map(|kept| &kept["tasks"][task]);
     for &(round, task) in &promises.kept {
         if known(round, task).is_none_or(|kept| kept["completions"].is_null()) {
@@ -136,7 +136,7 @@ fn told(rounds: &BTreeMap<u64, Value>, promises: &Promises, faults: &mut Vec<Fau
             let Some(found) = found(kept) else { continue };
             let expected = outcome(round, task);
             if !promises.sent.contains(&(round, task)) {
-                faults.push((Kind::Invented, format!("round {round}, {name}: never told")));
+                faults.push((Kind::Invented, format!("round {round}, {name}: never sent")));
             } else if found != expected {
                 faults.push((
                     Kind::Invented,
@@ -156,8 +156,8 @@ fn found(kept: &Value) -> Option<Outcome> {
     Some(Outcome { completions, reward, spent })
 }
 
-/// The counts are those of the outcomes that are listed.
-fn counted(
+/// Checks that the counts match the listed outcomes.
+fn check_counts(
     connection: &mut Connection,
     campaign: &str,
     rounds: &BTreeMap<u64, Value>,
@@ -188,9 +188,7 @@ fn counted(
             let there = (number, completions, sum, spent);
             faults.push((
                 Kind::Double,
-                format!(
-                    "{name}: counts {kept:?}, but told, completed, brought and spent are {there:?}"
-                ),
+                format!("{name}: counts {kept:?}, but the outcomes add up to {there:?}"),
             ));
         }
     }
@@ -201,6 +199,7 @@ fn counted(
             "{} outcomes and {} rounds are counted",
             state["stats_version"], state["rounds"]
         );
-        faults.push((Kind::Double, format!("{counted}, {version} and {} are there", rounds.len())));
+        faults
+            .push((Kind::Double, format!("{counted}, {version} and {} are listed", rounds.len())));
     }
 }

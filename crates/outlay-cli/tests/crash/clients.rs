@@ -1,4 +1,4 @@
-//! Clients that ask, tell, tell twice, and write down what they were promised.
+//! Clients that ask for rounds, report outcomes once or twice, and record what was acknowledged.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
@@ -15,14 +15,14 @@ pub const TASKS: [&str; 4] = ["search", "social", "video", "mail"];
 const COUNTED: usize = 2;
 pub const BUDGET: f64 = 100.0;
 
-/// What was sent, and what was promised.
+/// What was sent and what was acknowledged.
 #[derive(Debug, Default)]
 pub struct Promises {
-    /// Every answer to an ask.
+    /// Every answer to a request for rounds.
     pub asked: Vec<Value>,
-    /// Asks that had a key.
+    /// Answers to requests with an idempotency key.
     pub keys: HashMap<String, Value>,
-    /// Outcomes on their way, promised or not.
+    /// Outcomes sent, acknowledged or not.
     pub sent: HashSet<(u64, usize)>,
     /// Outcomes that were acknowledged.
     pub kept: HashSet<(u64, usize)>,
@@ -30,12 +30,12 @@ pub struct Promises {
     pub amended: u64,
 }
 
-/// When a client takes something for promised.
+/// When a client takes an outcome as acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// When the answer was read to its end.
+    /// When the answer has been read completely.
     Answers,
-    /// As soon as it was sent: what a service would do that answers before it writes.
+    /// As soon as it was sent, like a service that answers before it writes.
     Sending,
 }
 
@@ -56,7 +56,7 @@ fn amended_problem(step: u64) -> Value {
     json!({ "budget": BUDGET, "task": tasks.map(task).collect::<Vec<_>>() })
 }
 
-/// What came back of a task in a round: always the same, whoever tells it.
+/// The outcome of a task in a round: the same for every client that reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
     pub completions: u64,
@@ -91,9 +91,9 @@ fn result(round: u64, task: usize) -> Value {
     result
 }
 
-/// What a client talks into.
+/// A client's connection to the service.
 pub trait Line {
-    /// Gives the answer once it was read to its end.
+    /// Returns the answer once it has been read completely.
     fn send(
         &mut self,
         method: &str,
@@ -121,18 +121,17 @@ pub struct Client<'a> {
     pub number: u64,
     pub trust: Trust,
     pub promises: &'a Mutex<Promises>,
-    /// Set when the service is about to be killed, only for those that would otherwise go on for
-    /// ever.
+    /// Tells the client to stop; without it, a client runs until its connection breaks.
     pub is_over: &'a AtomicBool,
 }
 
 impl Client<'_> {
-    /// Goes on until it is over or the line breaks.
+    /// Runs until `is_over` is set or the connection breaks.
     pub fn run(&self, line: &mut impl Line) -> std::io::Result<()> {
         self.run_for(line, u64::MAX)
     }
 
-    /// Asks so many times, if nothing comes in between.
+    /// Asks `steps` times, unless stopped earlier.
     pub fn run_for(&self, line: &mut impl Line, steps: u64) -> std::io::Result<()> {
         let draws = Draws::new(self.number, Purpose::Learner);
         for step in 1..=steps {
@@ -179,7 +178,7 @@ impl Client<'_> {
             .filter_map(Value::as_u64)
             .collect();
         {
-            let mut promises = self.promises.lock().expect("nobody panicked");
+            let mut promises = self.promises.lock().expect("no thread panicked");
             promises.keys.extend(key.map(|key| (key, answer.body.clone())));
             promises.asked.push(answer.body);
         }
@@ -187,11 +186,12 @@ impl Client<'_> {
             let split = 1 + (draws.uniform(10 + place) * 4.0) as usize;
             self.tell(line, round, 0..split.min(4))?;
             self.tell(line, round, split.min(4)..4)?;
-            // A fifth is reported again, some of it long after.
+            // One round in five is reported again, some of them much later.
             if draws.uniform(20 + place) < 0.2 {
                 let old =
                     rounds[0].saturating_sub((draws.uniform(30 + place) * 20.0) as u64).max(1);
-                let known = self.promises.lock().expect("nobody panicked").sent.contains(&(old, 0));
+                let known =
+                    self.promises.lock().expect("no thread panicked").sent.contains(&(old, 0));
                 if known {
                     self.tell(line, old, 0..4)?;
                 }
@@ -211,7 +211,7 @@ impl Client<'_> {
         }
         let items = || tasks.clone().map(|task| (round, task));
         {
-            let mut promises = self.promises.lock().expect("nobody panicked");
+            let mut promises = self.promises.lock().expect("no thread panicked");
             promises.sent.extend(items());
             if self.trust == Trust::Sending {
                 promises.kept.extend(items());
@@ -222,7 +222,7 @@ impl Client<'_> {
         let answer = line.send("PUT", &path, None, Some(&json!({ "results": results })))?;
         assert!(matches!(answer.status, 200 | 503), "{answer:?}");
         if answer.status == 200 {
-            self.promises.lock().expect("nobody panicked").kept.extend(items());
+            self.promises.lock().expect("no thread panicked").kept.extend(items());
         }
         Ok(())
     }

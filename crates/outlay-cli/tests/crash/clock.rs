@@ -1,5 +1,4 @@
-//! The machine's clock jumps, a year back or days forward, in the middle of the work and while the
-//! service is down.
+//! The machine's clock jumps, a year back or days forward, while the service is running or down.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,13 +10,13 @@ use super::clients::Trust;
 use super::found::Found;
 use super::http::{Answer, Connection};
 use super::service::{Disk, Service};
-use super::{check, create, cycles, folder, start_afresh, work};
+use super::{check, clear_now_and_then, create, cycles, folder, work};
 
 const HOUR: i64 = 3600;
 const DAY: i64 = 24 * HOUR;
 const YEAR: i64 = 365 * DAY;
 
-/// Where the service believes to be in time.
+/// The offset of the service's clock, in a file that the shim reads.
 struct Clock(PathBuf);
 
 impl Clock {
@@ -27,9 +26,9 @@ impl Clock {
         clock
     }
 
-    /// Off by so many seconds from here on, for a service that runs as for one that starts.
+    /// Sets the offset in seconds, for running services and for ones started later.
     fn set(&self, off: i64) {
-        // Over what is there, not in its place: the service looks at these bytes.
+        // Overwrite in place: the service has the file mapped into memory.
         let file = fs::OpenOptions::new().write(true).open(&self.0).expect("a file");
         std::os::unix::fs::FileExt::write_all_at(&file, &off.to_ne_bytes(), 0)
             .expect("eight bytes");
@@ -41,9 +40,9 @@ fn nothing_is_lost_when_the_clock_jumps() {
     let folder = folder("clock");
     let (clock, cycles) = (Clock::new(&folder), cycles(6));
     let disk = Disk::clock(&clock.0);
-    let mut found = Found::nothing_yet("clock", cycles);
+    let mut found = Found::new("clock", cycles);
     for cycle in 0..cycles {
-        start_afresh(&[&folder], cycle);
+        clear_now_and_then(&[&folder], cycle);
         let campaign = format!("c{cycle}");
         let service = Service::start(&folder, &disk).expect("a start");
         let mut promises = work(service, &campaign, cycle, Trust::Answers, |draws| {
@@ -52,18 +51,18 @@ fn nothing_is_lost_when_the_clock_jumps() {
                 clock.set(off);
             }
         });
-        // A key holds for a day of the service's own clock: the other test looks at those.
+        // A key is valid for a day of the service's clock; the other test covers keys.
         promises.keys.clear();
-        // It wakes up at another time than that at which it was killed.
+        // It restarts at a different time from the one at which it was killed.
         clock.set([-YEAR, 0, YEAR][cycle as usize % 3]);
         let again = Service::start(&folder, &disk).expect("a start at another time");
         let faults = check::faults(&again.address, &campaign, &promises);
         again.kill();
         found.add(1, &promises, faults);
     }
-    found.tell("6 jumps and a restart at another time in each");
+    found.report("6 jumps and a restart at another time in each");
     fs::remove_dir_all(folder).ok();
-    found.must_be_nothing();
+    found.assert_no_faults();
 }
 
 fn ask(line: &mut Connection, key: Option<&str>) -> Answer {
@@ -75,14 +74,14 @@ fn ask(line: &mut Connection, key: Option<&str>) -> Answer {
 
 fn tell(line: &mut Connection, round: u64) -> Value {
     let results = json!({ "results": [{ "task": "video", "completed": true, "reward": 0.5 }] });
-    let told = line
+    let answer = line
         .send("PUT", &format!("/v1/campaigns/c/rounds/{round}/feedback"), None, Some(&results))
         .expect("an answer");
-    assert_eq!(told.status, 200, "{told:?}");
-    told.body
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.body
 }
 
-/// Of each round its number and how it stands.
+/// The number and status of each round.
 fn standing(line: &mut Connection) -> Vec<(u64, String)> {
     let list = line.send("GET", "/v1/campaigns/c/rounds", None, None).expect("an answer").body;
     let one = |round: &Value| {
@@ -116,15 +115,15 @@ fn rounds_keep_their_order_and_expire_by_the_clock_of_the_moment() {
     assert_eq!(
         ask(&mut line, Some("first")).body,
         first.body,
-        "a key holds when the clock goes back"
+        "a key stays valid when the clock goes back"
     );
     // Killed a year ago, started an hour before the first round expires.
     service.kill();
     clock.set(23 * HOUR);
     let service = Service::start(&folder, &disk).expect("a start at another time");
     let mut line = Connection::open(&service.address).expect("a connection");
-    assert_eq!(ask(&mut line, Some("first")).body, first.body, "a key holds for a day");
-    assert_eq!(ask(&mut line, None).body["rounds"], json!([3]), "numbers go on, whatever the time");
+    assert_eq!(ask(&mut line, Some("first")).body, first.body, "a key is valid for a day");
+    assert_eq!(ask(&mut line, None).body["rounds"], json!([3]), "numbers continue at any time");
     assert_eq!(standing(&mut line), all(["open", "expired", "open"]));
     assert_eq!(
         tell(&mut line, 2),
@@ -137,16 +136,16 @@ fn rounds_keep_their_order_and_expire_by_the_clock_of_the_moment() {
     assert_eq!(
         tell(&mut line, 1),
         json!({ "accepted": 0, "duplicate": 1, "late": 0 }),
-        "and counts once"
+        "a repeated report counts once"
     );
-    // Expiry is looked at, not done: a clock that was wrong for a while has spoilt nothing.
+    // Expiry is computed when read, so a clock that was wrong for a while does no damage.
     clock.set(0);
     assert_eq!(standing(&mut line), all(["open", "expired", "open"]));
     clock.set(25 * HOUR);
     assert_eq!(
         ask(&mut line, Some("first")).body["rounds"],
         json!([4]),
-        "after a day it is a new key"
+        "after a day the key is new again"
     );
     let state = line.send("GET", "/v1/campaigns/c", None, None).expect("an answer").body;
     assert_eq!(

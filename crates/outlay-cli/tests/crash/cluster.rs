@@ -1,11 +1,11 @@
-//! A PostgreSQL of a test's own, which may be stopped and started without anybody else noticing.
+//! A PostgreSQL server for one test, which may stop and start it without affecting other tests.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 pub struct Cluster {
-    /// It ends, and the server with it, when its input does.
+    /// It ends, and stops the server, when its input is closed.
     keeper: Child,
     pub url: String,
     control: String,
@@ -13,13 +13,13 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// By `outlay-server/tests/with-postgres`. Where nobody has asked for PostgreSQL the test is
-    /// left out, and says so.
+    /// Starts a server with `outlay-server/tests/with-postgres`. Without PostgreSQL, prints that
+    /// the test is skipped and returns `None`.
     pub fn start() -> Option<Self> {
         let is_wanted = |name: &&str| std::env::var_os(name).is_some();
         if !["OUTLAY_TEST_POSTGRES", "OUTLAY_TEST_POSTGRES_REQUIRED"].iter().any(is_wanted) {
             eprintln!(
-                "LEFT OUT: this test needs PostgreSQL; run it by crates/outlay-server/tests/with-postgres"
+                "SKIPPED: this test needs PostgreSQL; run it with crates/outlay-server/tests/with-postgres"
             );
             return None;
         }
@@ -38,7 +38,7 @@ impl Cluster {
         Some(Self { keeper, url, control, log })
     }
 
-    /// `restart fast`, `restart immediate`, `stop immediate`, `start`.
+    /// Runs `restart fast`, `restart immediate`, `stop immediate` or `start`.
     pub fn control(&self, words: &[&str]) {
         assert!(
             Command::new(&self.control).args(words).status().expect("the control").success(),
@@ -46,7 +46,7 @@ impl Cluster {
         );
     }
 
-    /// Everything that the server has noted.
+    /// The server's log.
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).expect("a log")
     }

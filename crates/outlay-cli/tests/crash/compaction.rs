@@ -1,5 +1,5 @@
-//! The service is killed while it compacts rounds and clients report late and twice: what was
-//! acknowledged counts once, and the store is sound after every kill.
+//! The service is killed while it compacts rounds and clients report late and twice. Acknowledged
+//! outcomes count once, and the store passes `verify` after every kill.
 
 use std::path::Path;
 use std::process::Command;
@@ -16,12 +16,12 @@ const CLIENTS: u64 = 4;
 /// Rounds expire after a second.
 const LATE: Duration = Duration::from_millis(1250);
 
-/// What the clients know.
+/// What the clients have observed.
 #[derive(Default)]
 struct Counts {
-    /// Outcomes that the service said it has counted.
+    /// Outcomes that the service acknowledged.
     acknowledged: AtomicU64,
-    /// Outcomes whose answer was lost with the service.
+    /// Outcomes reported for which the answer was lost.
     unknown: AtomicU64,
     compacted: AtomicU64,
     refused: AtomicU64,
@@ -54,7 +54,7 @@ fn client(line: &mut Connection, counts: &Counts, number: u64) -> std::io::Resul
     Ok(())
 }
 
-/// Reports a round; whether it is counted by now.
+/// Reports a round and returns true if it has been counted.
 fn report(
     line: &mut Connection,
     counts: &Counts,
@@ -63,21 +63,21 @@ fn report(
 ) -> std::io::Result<bool> {
     let path = format!("/v1/campaigns/c/rounds/{round}/feedback");
     let body = json!({ "results": [{ "task": "a", "completed": true, "reward": 0.5 }] });
-    let told = line.send("PUT", &path, None, Some(&body)).inspect_err(|_| {
+    let answer = line.send("PUT", &path, None, Some(&body)).inspect_err(|_| {
         counts.unknown.fetch_add(u64::from(!was_counted), Ordering::SeqCst);
     })?;
-    if told.status == 410 {
+    if answer.status == 410 {
         counts.refused.fetch_add(1, Ordering::SeqCst);
         return Ok(was_counted);
     }
-    assert_eq!(told.status, 200, "{told:?}");
-    let accepted = told.body["accepted"].as_u64().expect("a number");
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let accepted = answer.body["accepted"].as_u64().expect("a number");
     assert!(!was_counted || accepted == 0, "round {round} was counted twice");
     counts.acknowledged.fetch_add(accepted, Ordering::SeqCst);
     Ok(true)
 }
 
-/// Compacts whatever has expired, again and again, until the service is killed.
+/// Compacts expired rounds repeatedly until the service is killed.
 fn compact(address: &str, counts: &Counts) -> std::io::Result<()> {
     let mut line = Connection::open(address)?;
     loop {
@@ -90,7 +90,7 @@ fn compact(address: &str, counts: &Counts) -> std::io::Result<()> {
     }
 }
 
-fn verified(folder: &Path) {
+fn verify(folder: &Path) {
     let mut verify = Command::new(env!("CARGO_BIN_EXE_outlay"));
     let output = verify.arg("verify").arg("--data").arg(folder).output().expect("a program");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
@@ -119,20 +119,23 @@ fn killed_while_it_compacts() {
             std::thread::sleep(Duration::from_millis(1500 + 137 * (cycle % 5)));
             service.kill();
         });
-        verified(&folder);
+        verify(&folder);
     }
     let service = Service::start(&folder, &Disk::default()).expect("a start");
     let mut line = Connection::open(&service.address).expect("a connection");
     let state = line.send("GET", "/v1/campaigns/c", None, None).expect("an answer").body;
-    let told = state["tasks"][0]["told"].as_u64().expect("a number");
+    let counted = state["tasks"][0]["told"].as_u64().expect("a number");
     let [acknowledged, unknown, compacted, refused] =
         [&counts.acknowledged, &counts.unknown, &counts.compacted, &counts.refused]
             .map(|count| count.load(Ordering::SeqCst));
     println!(
-        "{acknowledged} acknowledged, {unknown} unknown, {told} counted, {compacted} rounds compacted, {refused} reports refused"
+        "{acknowledged} acknowledged, {unknown} unknown, {counted} counted, {compacted} rounds compacted, {refused} reports refused"
     );
-    assert!((acknowledged..=acknowledged + unknown).contains(&told));
-    assert!(compacted > 100 && refused > 0, "nothing was compacted, or nothing came after it");
+    assert!((acknowledged..=acknowledged + unknown).contains(&counted));
+    assert!(
+        compacted > 100 && refused > 0,
+        "no round was compacted, or none was reported after that"
+    );
     service.kill();
     std::fs::remove_dir_all(folder).ok();
 }

@@ -1,4 +1,4 @@
-//! The disk fails at any call, or has no room left.
+//! A call to the disk fails, or the disk is full.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -12,13 +12,15 @@ use super::clients::{Client, Promises, Trust};
 use super::found::Found;
 use super::http::Connection;
 use super::service::{Disk, Service};
-use super::{all_synced, clear, create, cycles, faults_after, folder, power, start_afresh, work};
+use super::{
+    all_synced, clear, clear_now_and_then, create, cycles, faults_after, folder, power, work,
+};
 
-/// How often the script asks for rounds.
+/// Number of times the script asks for rounds.
 const STEPS: u64 = 12;
 
-/// A short script, the same each time, over a disk on which some call fails: what was promised
-/// until then. At the end the service is told to stop, so that what it does then is part of it.
+/// Runs a short, fixed script on a disk on which one call fails, and returns what was acknowledged.
+/// The script ends by stopping the service, so that the calls made on shutdown are covered too.
 fn script(folder: &Path, disk: &Disk) -> Promises {
     let (promises, is_over) = (Mutex::new(Promises::default()), AtomicBool::new(false));
     if let Ok(service) = Service::start(folder, disk) {
@@ -30,17 +32,17 @@ fn script(folder: &Path, disk: &Disk) -> Promises {
                 promises: &promises,
                 is_over: &is_over,
             };
-            // It may break off: the service goes when its disk does.
+            // It may break off: the service exits if its disk fails.
             Connection::open(&service.address)
                 .and_then(|mut line| client.run_for(&mut line, STEPS))
                 .ok();
         }
         service.stop();
     }
-    promises.into_inner().expect("nobody panicked")
+    promises.into_inner().expect("no thread panicked")
 }
 
-/// How many calls the script makes when nothing fails.
+/// Number of calls that the script makes if none fails.
 fn calls(folder: &Path, shadow: &Path) -> usize {
     let count = folder.with_extension("count");
     let promises = script(
@@ -55,9 +57,9 @@ fn calls(folder: &Path, shadow: &Path) -> usize {
 fn no_fault_of_the_disk_loses_what_was_acknowledged() {
     let (folder, shadow) = (folder("faults"), folder("faults-shadow"));
     let calls = calls(&folder, &shadow);
-    // EIO, ENOSPC, and a write that is cut short.
+    // EIO, ENOSPC and a short write.
     let errors = ["5", "28", "0"];
-    // In short some of the calls, others for each error.
+    // A short run takes a sample of the calls, a different one for each error.
     let step = calls.div_ceil(cycles(17) as usize);
     let met = |place: usize| (1 + place * step / errors.len()..=calls).step_by(step);
     let runs: Vec<_> = errors
@@ -65,7 +67,7 @@ fn no_fault_of_the_disk_loses_what_was_acknowledged() {
         .enumerate()
         .flat_map(|(place, error)| met(place).map(move |call| (call, *error)))
         .collect();
-    let mut found = Found::nothing_yet("faults", runs.len() as u64);
+    let mut found = Found::new("faults", runs.len() as u64);
     for (call, error) in runs {
         clear(&folder);
         clear(&shadow);
@@ -74,7 +76,7 @@ fn no_fault_of_the_disk_loses_what_was_acknowledged() {
             .with("OUTLAY_SHIM_ERROR", error);
         let promises = script(&folder, &disk);
         power::cut(&folder, &shadow, None);
-        // What fails early leaves nothing to lose; the service must start all the same.
+        // After an early failure nothing was acknowledged; the service must still start.
         let is_early = promises.asked.is_empty() && promises.kept.is_empty();
         let faults = if is_early { starts(&folder) } else { faults_after(&folder, "c", &promises) };
         found.add(
@@ -87,8 +89,8 @@ fn no_fault_of_the_disk_loses_what_was_acknowledged() {
         );
     }
     let which = if step == 1 { "each" } else { "some" };
-    found.tell(&format!("{which} of {calls} calls with {} errors", errors.len()));
-    found.must_be_nothing();
+    found.report(&format!("{which} of {calls} calls with {} errors", errors.len()));
+    found.assert_no_faults();
 }
 
 fn starts(folder: &Path) -> Vec<Fault> {
@@ -98,16 +100,16 @@ fn starts(folder: &Path) -> Vec<Fault> {
     }
 }
 
-/// Clients at work while the disk is full for a moment; then the power fails.
+/// The disk is full for a moment while clients work; then the power fails.
 #[test]
 fn nothing_is_lost_when_the_disk_fills_up() {
     let (folder, shadow, cycles) = (folder("fills"), folder("fills-shadow"), cycles(4));
     let sign = folder.with_extension("is-full");
     std::fs::remove_file(&sign).ok();
     let disk = Disk::shim(&folder, &shadow).with("OUTLAY_SHIM_FULL", &sign.display().to_string());
-    let mut found = Found::nothing_yet("full disk", cycles);
+    let mut found = Found::new("full disk", cycles);
     for cycle in 0..cycles {
-        start_afresh(&[&folder, &shadow], cycle);
+        clear_now_and_then(&[&folder, &shadow], cycle);
         let campaign = format!("c{cycle}");
         let service = Service::start(&folder, &disk).expect("a start");
         let promises = work(service, &campaign, cycle, Trust::Answers, |draws| {
@@ -115,17 +117,17 @@ fn nothing_is_lost_when_the_disk_fills_up() {
                 std::thread::sleep(Duration::from_secs_f64(0.02 + 0.08 * draws.uniform(place)))
             };
             pause(0);
-            std::fs::write(&sign, "").expect("a sign");
+            std::fs::write(&sign, "").expect("the file is created");
             pause(1);
-            std::fs::remove_file(&sign).expect("the sign");
+            std::fs::remove_file(&sign).expect("the file is removed");
             pause(2);
         });
         power::cut(&folder, &shadow, None);
         found.add(1, &promises, faults_after(&folder, &campaign, &promises));
         all_synced(&folder, &shadow);
     }
-    found.tell("");
-    found.must_be_nothing();
+    found.report("");
+    found.assert_no_faults();
 }
 
 #[test]
@@ -143,7 +145,7 @@ fn a_full_disk_refuses_writes_serves_reads_and_recovers() {
             .expect("an answer")
     };
     assert_eq!(ask(&mut connection).status, 201);
-    std::fs::write(&sign, "").expect("a sign");
+    std::fs::write(&sign, "").expect("the file is created");
     let refused = ask(&mut connection);
     assert!(matches!(refused.status, 503 | 507), "{refused:?}");
     assert!(
@@ -154,8 +156,8 @@ fn a_full_disk_refuses_writes_serves_reads_and_recovers() {
         connection.send("GET", "/v1/campaigns/c", None, None).expect("an answer").status,
         200
     );
-    std::fs::remove_file(&sign).expect("the sign");
-    assert_eq!(service.ended(Duration::from_millis(50)), None, "a full disk passes");
+    std::fs::remove_file(&sign).expect("the file is removed");
+    assert_eq!(service.ended(Duration::from_millis(50)), None, "the service survives a full disk");
     let again = ask(&mut connection);
     assert_eq!((again.status, &again.body["rounds"]), (201, &json!([3])), "{again:?}");
     assert!(service.stop().success());

@@ -1,4 +1,4 @@
-//! What an experiment found, and the row that it leaves for `docs/reference/reliability.md`.
+//! The results of an experiment, and their row for `docs/reference/reliability.md`.
 
 use std::io::Write;
 use std::time::Instant;
@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::check::{Fault, Kind};
 use super::clients::Promises;
 
-/// Where a row for each experiment goes, if it is set: see `long`.
+/// Names the file that gets one row per experiment, if set: see `long`.
 const RESULTS: &str = "OUTLAY_CRASH_RESULTS";
 
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub struct Found {
     cycles: u64,
     done: u64,
     pub faulty_cycles: u64,
-    /// The first that was wrong, to begin with when looking for the reason.
+    /// The faults of the first faulty cycle.
     pub first: Vec<String>,
     pub outcomes: usize,
     pub asks: usize,
@@ -28,7 +28,7 @@ pub struct Found {
 }
 
 impl Found {
-    pub fn nothing_yet(name: &str, cycles: u64) -> Self {
+    pub fn new(name: &str, cycles: u64) -> Self {
         Self {
             name: name.to_owned(),
             cycles,
@@ -45,7 +45,7 @@ impl Found {
         }
     }
 
-    /// After a cycle, or several.
+    /// Adds the results of one or more cycles.
     pub fn add(&mut self, cycles: u64, promises: &Promises, faults: Vec<Fault>) {
         let number = |kind| faults.iter().filter(|fault| fault.0 == kind).count();
         self.lost += number(Kind::Lost);
@@ -75,8 +75,9 @@ impl Found {
         }
     }
 
-    /// Says it, and leaves a row if one is wanted. `detail`: what the numbers do not say.
-    pub fn tell(&self, detail: &str) {
+    /// Prints the results and appends a row to the results file, if one is set. `detail` describes
+    /// the experiment further.
+    pub fn report(&self, detail: &str) {
         let Self { name, cycles, outcomes, asks, lost, double, invented, .. } = self;
         println!(
             "{name}: {cycles} cycles{}{detail}, {outcomes} outcomes and {asks} asks acknowledged, {lost} lost, {double} double, \
@@ -92,13 +93,13 @@ impl Found {
             "{name},{cycles},{outcomes},{asks},{lost},{double},{invented},{seconds},{version}{build},{detail}\n"
         );
         let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
-        // In one piece: others may write next to it.
+        // A single write: other tests may append at the same time.
         file.and_then(|mut file| file.write_all(row.as_bytes())).expect("a row for the results");
     }
 
-    /// Fails unless everything acknowledged was there once, and nothing else.
-    pub fn must_be_nothing(&self) {
-        assert!(self.outcomes > 100, "the clients hardly got to work: {self:?}");
+    /// Fails if any acknowledged item is missing or doubled, or if any item was invented.
+    pub fn assert_no_faults(&self) {
+        assert!(self.outcomes > 100, "too few outcomes were reported: {self:?}");
         assert_eq!(
             (self.faulty_cycles, self.lost, self.double, self.invented),
             (0, 0, 0, 0),

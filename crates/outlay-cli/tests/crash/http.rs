@@ -1,4 +1,4 @@
-//! A client of our own: it knows exactly when an answer was read to its end.
+//! A minimal HTTP client that knows exactly when an answer has been read completely.
 
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ pub struct Connection {
     stream: TcpStream,
 }
 
-/// An answer that was read to its end.
+/// An answer that has been read completely.
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub status: u16,
@@ -61,7 +61,7 @@ impl Connection {
     }
 }
 
-/// The answer, once all of it is there.
+/// The answer, once all of it has arrived.
 fn whole(bytes: &[u8]) -> Result<Option<Answer>> {
     let bad = |what: &str| Error::new(ErrorKind::InvalidData, what.to_owned());
     let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|end| end + 4) else {

@@ -1,10 +1,8 @@
-//! The service is killed, loses its power, meets every fault of its disk and a clock that jumps,
-//! alone or as one of several replicas: nothing acknowledged is lost, nothing counted twice,
-//! nothing made up.
+//! The service is killed, loses power, meets disk errors or a clock that jumps, alone or as one of
+//! several replicas. No acknowledged outcome is lost, counted twice or invented.
 //!
-//! `OUTLAY_CRASH_CYCLES` is the number of cycles of each loop; `tests/crash/long` runs the long
-//! form of all of them, and `tests/crash/soak` watches the memory of one process that nobody
-//! disturbs.
+//! `OUTLAY_CRASH_CYCLES` is the number of cycles of each loop. `tests/crash/long` runs the long
+//! form of all of them, and `tests/crash/soak` watches the memory of one undisturbed process.
 
 #![allow(unreachable_pub, reason = "a test of several files")]
 
@@ -36,17 +34,17 @@ use service::{Disk, Service};
 
 const CLIENTS: u64 = 8;
 
-/// Nothing is done for a while.
-fn a_moment(draws: &RoundDraws) {
+/// Waits for a random time.
+fn pause(draws: &RoundDraws) {
     std::thread::sleep(Duration::from_secs_f64(0.03 + 0.2 * draws.uniform(0)));
 }
 
-/// How many cycles a loop has.
+/// Number of cycles of a loop; `few` unless `OUTLAY_CRASH_CYCLES` is set.
 fn cycles(few: u64) -> u64 {
     std::env::var("OUTLAY_CRASH_CYCLES").ok().and_then(|cycles| cycles.parse().ok()).unwrap_or(few)
 }
 
-/// A folder on the disk of the repository, empty.
+/// Creates an empty folder on the disk of the repository.
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("crash-{name}"));
     std::fs::remove_dir_all(&folder).ok();
@@ -54,9 +52,9 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// From time to time a loop begins with an empty folder: what is there is read at each start, so
-/// that thousands of cycles over one folder would mostly be spent reading.
-fn start_afresh(folders: &[&Path], cycle: u64) {
+/// Empties the folders every 50 cycles. The service reads its folder at each start, so thousands of
+/// cycles over one folder would mostly be spent reading.
+fn clear_now_and_then(folders: &[&Path], cycle: u64) {
     if cycle.is_multiple_of(50) {
         folders.iter().for_each(|folder| clear(folder));
     }
@@ -69,7 +67,7 @@ fn create(address: &str, campaign: &str) -> std::io::Result<u16> {
         .status)
 }
 
-/// Clients at work until the service is killed, after what is done to it meanwhile.
+/// Runs clients, then `meanwhile`, then kills the service; returns what was acknowledged.
 fn work(
     service: Service,
     campaign: &str,
@@ -85,7 +83,7 @@ fn work(
             let (address, promises, is_over) = (&address, &promises, &is_over);
             let client =
                 Client { campaign, number: cycle * CLIENTS + number, trust, promises, is_over };
-            // Its line breaks when the service dies: that is its end.
+            // A client ends when its connection breaks.
             scope.spawn(move || {
                 Connection::open(address).and_then(|mut line| client.run(&mut line))
             });
@@ -94,17 +92,17 @@ fn work(
         service.kill();
         is_over.store(true, Ordering::Relaxed);
     });
-    promises.into_inner().expect("nobody panicked")
+    promises.into_inner().expect("no thread panicked")
 }
 
 fn kill_loop(name: &str, cycles: u64) -> Found {
     let folder = folder(name);
-    let mut found = Found::nothing_yet(name, cycles);
+    let mut found = Found::new(name, cycles);
     for cycle in 0..cycles {
-        start_afresh(&[&folder], cycle);
+        clear_now_and_then(&[&folder], cycle);
         let campaign = format!("c{cycle}");
         let service = Service::start(&folder, &Disk::default()).expect("a start");
-        let promises = work(service, &campaign, cycle, Trust::Answers, a_moment);
+        let promises = work(service, &campaign, cycle, Trust::Answers, pause);
         let again = Service::start(&folder, &Disk::default()).expect("a start after a kill");
         let faults = check::faults(&again.address, &campaign, &promises);
         again.kill();
@@ -114,7 +112,7 @@ fn kill_loop(name: &str, cycles: u64) -> Found {
     found
 }
 
-/// What is wrong with what a power cut has left.
+/// The faults in a folder left by a power cut.
 fn faults_after(folder: &Path, campaign: &str, promises: &Promises) -> Vec<Fault> {
     let again = match Service::start(folder, &Disk::default()) {
         Ok(again) => again,
@@ -133,18 +131,18 @@ fn power_loop(name: &str, cycles: u64, lies: bool, trust: Trust) -> Found {
     let (folder, shadow) = (folder(name), folder(&format!("{name}-shadow")));
     let disk = Disk::shim(&folder, &shadow);
     let disk = if lies { disk.with("OUTLAY_SHIM_LIE", "1") } else { disk };
-    let mut found = Found::nothing_yet(name, cycles);
+    let mut found = Found::new(name, cycles);
     for cycle in 0..cycles {
-        start_afresh(&[&folder, &shadow], cycle);
+        clear_now_and_then(&[&folder, &shadow], cycle);
         let campaign = format!("c{cycle}");
         let service = Service::start(&folder, &disk).expect("a start");
-        let promises = work(service, &campaign, cycle, trust, a_moment);
+        let promises = work(service, &campaign, cycle, trust, pause);
         let draws = Draws::new(cycle, Purpose::Availability).round(1);
         power::cut(&folder, &shadow, (cycle % 2 == 1).then_some(&draws));
         let faults = faults_after(&folder, &campaign, &promises);
         found.add(1, &promises, faults);
         if lies {
-            // There is nothing left to go on from.
+            // The store may be damaged: start over.
             clear(&folder);
             clear(&shadow);
         } else {
@@ -168,7 +166,7 @@ fn clear(folder: &Path) {
     std::fs::create_dir_all(folder).expect("a folder");
 }
 
-/// What was written without the shim is synced by the kernel sooner or later.
+/// Copies the folder: data written without the shim counts as synced.
 fn all_synced(from: &Path, to: &Path) {
     clear(to);
     for entry in std::fs::read_dir(from).expect("a folder") {
@@ -183,27 +181,27 @@ fn all_synced(from: &Path, to: &Path) {
 #[test]
 fn nothing_is_lost_when_it_is_killed() {
     let found = kill_loop("killed", cycles(20));
-    found.tell("");
+    found.report("");
     assert!(found.amendments > 0, "the problem was never changed: {found:?}");
-    found.must_be_nothing();
+    found.assert_no_faults();
 }
 
 #[test]
 fn nothing_is_lost_when_the_power_fails() {
     let found = power_loop("power", cycles(20), false, Trust::Answers);
-    found.tell("");
+    found.report("");
     assert!(found.amendments > 0, "the problem was never changed: {found:?}");
-    found.must_be_nothing();
+    found.assert_no_faults();
 }
 
-/// A test of the test: a disk that never syncs must be noticed.
+/// Checks the test itself: a disk that never syncs must be detected.
 #[test]
 fn a_program_that_does_not_sync_is_caught() {
     let found = power_loop("unsynced", 6, true, Trust::Answers);
     assert!(found.faulty_cycles >= 5, "{found:?}");
 }
 
-/// A test of the test: answers before the commit must be noticed.
+/// Checks the test itself: answers before the commit must be detected.
 #[test]
 fn a_program_that_answers_before_it_writes_is_caught() {
     let found = power_loop("early", 12, false, Trust::Sending);

@@ -1,4 +1,4 @@
-//! What a power cut leaves of a folder: what was synced, and any part of what was on its way.
+//! Simulates a power cut: synced data survives, as does any part of the data not yet synced.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,8 @@ use outlay::random::RoundDraws;
 /// Disks write whole sectors.
 const SECTOR: usize = 512;
 
-/// Leaves in `folder` what would be there after a power cut. `torn`: of what was written and not
-/// synced some sectors made it.
+/// Leaves in `folder` what would remain after a power cut. With `torn`, random sectors of the data
+/// not yet synced survive too.
 pub fn cut(folder: &Path, shadow: &Path, torn: Option<&RoundDraws>) {
     let mut place = 0;
     for synced in files(shadow) {

@@ -1,5 +1,5 @@
-//! Three replicas on one PostgreSQL. Any of them is killed at any time, and now and then the
-//! database goes away under all of them.
+//! Three replicas on one PostgreSQL server. Replicas are killed at random times, and now and then
+//! the database is restarted under all of them.
 
 use std::io::{Error, ErrorKind, Result};
 use std::process::Command;
@@ -19,13 +19,13 @@ use super::service::Service;
 
 const REPLICAS: usize = 3;
 const CLIENTS: u64 = 9;
-/// Kills during which the same clients work on the same campaign; once among them the database is
-/// restarted.
+/// Number of kills per chapter: the same clients work on the same campaign, and the database is
+/// restarted once.
 const CHAPTER: u64 = 40;
-/// Whoever gets no answer for so long waits in a circle, or for nothing.
+/// A client that gets no answer for this long is stuck.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The replicas; none: it is down.
+/// The replicas; `None` for one that is down.
 struct Replicas<'a> {
     cluster: &'a Cluster,
     running: [Mutex<Option<Service>>; REPLICAS],
@@ -34,7 +34,7 @@ struct Replicas<'a> {
 impl<'a> Replicas<'a> {
     fn start(cluster: &'a Cluster) -> Self {
         let replicas = Self { cluster, running: Default::default() };
-        // All at once, as they would come up on a new machine.
+        // All at once, as on a new deployment.
         std::thread::scope(|scope| {
             for number in 0..REPLICAS {
                 let replicas = &replicas;
@@ -47,18 +47,17 @@ impl<'a> Replicas<'a> {
     fn address(&self, number: usize) -> Option<String> {
         self.running[number]
             .lock()
-            .expect("nobody panicked")
+            .expect("no thread panicked")
             .as_ref()
             .map(|service| service.address.clone())
     }
 
     fn kill(&self, number: usize) {
-        let killed = self.running[number].lock().expect("nobody panicked").take();
+        let killed = self.running[number].lock().expect("no thread panicked").take();
         killed.expect("a replica that runs").kill();
     }
 
-    /// Starts it, and if it cannot reach the database again and again, as whoever watches over it
-    /// would.
+    /// Starts a replica, and retries while it cannot reach the database, as a supervisor would.
     fn begin(&self, number: usize) {
         let begun = Instant::now();
         let service = loop {
@@ -70,10 +69,10 @@ impl<'a> Replicas<'a> {
             }
             std::thread::sleep(Duration::from_millis(50));
         };
-        *self.running[number].lock().expect("nobody panicked") = Some(service);
+        *self.running[number].lock().expect("no thread panicked") = Some(service);
     }
 
-    /// Kills one of them, or two, and starts them again; perhaps the database goes away meanwhile.
+    /// Kills one or two replicas and starts them again; may restart the database meanwhile.
     fn harm(&self, draws: &RoundDraws, restart: Option<u64>) {
         let first = (draws.uniform(0) * REPLICAS as f64) as usize;
         let victims =
@@ -82,7 +81,7 @@ impl<'a> Replicas<'a> {
         std::thread::sleep(Duration::from_secs_f64(0.1 * draws.uniform(2)));
         match restart {
             None => {}
-            // As if the database's machine lost its power: it recovers from its log.
+            // Like a power cut of the database's machine: it recovers from its log.
             Some(0) => self.cluster.control(&["restart", "immediate"]),
             Some(1) => self.cluster.control(&["restart", "fast"]),
             Some(_) => {
@@ -95,8 +94,8 @@ impl<'a> Replicas<'a> {
     }
 }
 
-/// A client's line to whichever replica answers: what was not acknowledged is sent again, to the
-/// next one.
+/// A connection to any replica that answers: an unacknowledged request is sent again to the next
+/// one.
 struct Roaming<'a> {
     replicas: &'a Replicas<'a>,
     at: usize,
@@ -140,23 +139,23 @@ impl Line for Roaming<'_> {
             self.at = (self.at + 1) % REPLICAS;
             std::thread::sleep(Duration::from_millis(10));
         }
-        Err(Error::new(ErrorKind::TimedOut, format!("{method} {path}: nobody answers")))
+        Err(Error::new(ErrorKind::TimedOut, format!("{method} {path}: no replica answers")))
     }
 }
 
-/// Waits until more outcomes are acknowledged: harm is done to work, not to those who still pick
-/// themselves up.
-fn go_on(promises: &Mutex<Promises>, more: usize) {
-    let kept = || promises.lock().expect("nobody panicked").kept.len();
+/// Waits until `more` outcomes are acknowledged, so that clients are at work when a replica is
+/// killed.
+fn wait_for_outcomes(promises: &Mutex<Promises>, more: usize) {
+    let kept = || promises.lock().expect("no thread panicked").kept.len();
     let (before, begun) = (kept(), Instant::now());
     while kept() < before + more {
-        assert!(begun.elapsed() < PATIENCE, "nothing goes on");
+        assert!(begun.elapsed() < PATIENCE, "no outcomes are acknowledged any more");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-/// Clients at work while replicas are killed `kills` times and the database restarted once: what
-/// was promised, and who got stuck.
+/// Runs clients while replicas are killed `kills` times and the database is restarted once. Returns
+/// what was acknowledged, and the clients that got stuck.
 fn chapter(
     replicas: &Replicas<'_>,
     number: u64,
@@ -188,30 +187,29 @@ fn chapter(
         let clients: Vec<_> = (0..CLIENTS).map(work).collect();
         let harmed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             for kill in 0..kills {
-                go_on(&promises, 30);
+                wait_for_outcomes(&promises, 30);
                 let draws = Draws::new(number * CHAPTER + kill, Purpose::Delay).round(1);
                 std::thread::sleep(Duration::from_secs_f64(0.1 * draws.uniform(3)));
                 replicas.harm(&draws, (kill == kills / 2).then_some(number % 3));
             }
-            go_on(&promises, 100);
+            wait_for_outcomes(&promises, 100);
         }));
         is_over.store(true, Ordering::Relaxed);
         let ended: Vec<_> = clients
             .into_iter()
             .filter_map(|client| client.join().expect("a client that does not panic"))
             .collect();
-        harmed.expect("harm, and work that goes on");
+        harmed.expect("clients continue after each kill");
         ended
     });
     (
-        promises.into_inner().expect("nobody panicked"),
+        promises.into_inner().expect("no thread panicked"),
         stuck.into_iter().map(|what| (Kind::Lost, what)).collect(),
     )
 }
 
-/// The counts of all slots are what all outcomes give when they are folded again, inside the
-/// database.
-fn verified(cluster: &Cluster) {
+/// Runs `outlay verify`: the counts of all slots must match the outcomes in the database.
+fn verify(cluster: &Cluster) {
     let verify = Command::new(env!("CARGO_BIN_EXE_outlay"))
         .args(["verify", "--database", &cluster.url])
         .output()
@@ -223,13 +221,13 @@ fn verified(cluster: &Cluster) {
 fn nothing_is_lost_when_replicas_are_killed_and_the_database_restarts() {
     let Some(cluster) = Cluster::start() else { return };
     let kills = super::cycles(8);
-    let mut found = Found::nothing_yet("replicas", kills);
+    let mut found = Found::new("replicas", kills);
     let (replicas, refused) = (Replicas::start(&cluster), AtomicU64::new(0));
     let chapters = kills.div_ceil(CHAPTER);
     for number in 0..chapters {
         let kills = CHAPTER.min(kills - number * CHAPTER);
         let (promises, mut faults) = chapter(&replicas, number, kills, &refused);
-        // What the dead had under way ends when the database notices, and counts are read again
+        // The database ends the transactions of killed replicas, and the others read counts again
         // after 100 ms.
         std::thread::sleep(Duration::from_millis(500));
         for replica in 0..REPLICAS {
@@ -241,9 +239,9 @@ fn nothing_is_lost_when_replicas_are_killed_and_the_database_restarts() {
         }
         found.add(kills, &promises, faults);
     }
-    verified(&cluster);
+    verify(&cluster);
     assert!(!cluster.log().contains("deadlock detected"));
-    found.tell(&format!("{chapters} restarts of the database"));
-    assert!(refused.into_inner() > 0, "nobody noticed that the database was away");
-    found.must_be_nothing();
+    found.report(&format!("{chapters} restarts of the database"));
+    assert!(refused.into_inner() > 0, "no request failed while the database was down");
+    found.assert_no_faults();
 }

@@ -5,13 +5,13 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// A service that runs.
+/// A running service.
 pub struct Service {
     child: Child,
     pub address: String,
 }
 
-/// What a process holds.
+/// The resources that a process holds.
 #[derive(Debug, Clone, Copy)]
 pub struct Holds {
     pub resident_kb: u64,
@@ -19,14 +19,14 @@ pub struct Holds {
     pub files: u64,
 }
 
-/// What stands between the program and its disk, or its clock.
+/// Environment variables that put the shim between the program and its disk or clock.
 #[derive(Debug, Clone, Default)]
 pub struct Disk {
     variables: Vec<(String, String)>,
 }
 
 impl Disk {
-    /// The shim of `shim.c`, over this folder.
+    /// The shim of `shim.c` over this folder.
     pub fn shim(folder: &Path, shadow: &Path) -> Self {
         let folder = folder.display().to_string();
         Self::default()
@@ -35,7 +35,7 @@ impl Disk {
             .with("OUTLAY_SHIM_SHADOW", &shadow.display().to_string())
     }
 
-    /// A true disk, and a clock that is off by what this file says.
+    /// A real disk, and a clock shifted by the offset in this file.
     pub fn clock(file: &Path) -> Self {
         Self::default()
             .with("LD_PRELOAD", shim())
@@ -71,7 +71,7 @@ fn program() -> Command {
     command
 }
 
-/// No service outlives its test, whatever becomes of that.
+/// No service outlives its test, even if the test fails.
 impl Drop for Service {
     fn drop(&mut self) {
         self.child.kill().ok();
@@ -80,7 +80,7 @@ impl Drop for Service {
 }
 
 impl Service {
-    /// Starts the service over a folder; an error is what it said when it did not start.
+    /// Starts the service over a folder; the error is its exit status and output.
     pub fn start(folder: &Path, disk: &Disk) -> Result<Self, String> {
         let mut command = program();
         command.arg("--data").arg(folder);
@@ -110,7 +110,7 @@ impl Service {
         }
     }
 
-    /// What the process holds, as the system sees it.
+    /// The resources that the process holds, from `/proc`.
     pub fn holds(&self) -> Holds {
         let process = Path::new("/proc").join(self.child.id().to_string());
         let status = std::fs::read_to_string(process.join("status")).expect("a process");
@@ -125,7 +125,7 @@ impl Service {
         Holds { resident_kb: number("VmRSS:"), threads: number("Threads:"), files }
     }
 
-    /// As a power cut or the system's killer would: without a word.
+    /// Kills the process without warning.
     pub fn kill(mut self) {
         self.child.kill().expect("a process to kill");
         self.child.wait().expect("an end");
@@ -133,12 +133,12 @@ impl Service {
 
     /// Asks it to stop, and waits.
     pub fn stop(mut self) -> ExitStatus {
-        let told = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
-        assert!(told.expect("kill").success());
+        let signal = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
+        assert!(signal.expect("kill").success());
         self.child.wait().expect("an end")
     }
 
-    /// How it ended, if it does within this time.
+    /// The exit status, if the process ends within this time.
     pub fn ended(&mut self, within: Duration) -> Option<ExitStatus> {
         let until = Instant::now() + within;
         while Instant::now() < until {

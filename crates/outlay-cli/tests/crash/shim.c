@@ -1,16 +1,18 @@
-/* Between a program and its disk and clock, by LD_PRELOAD.
+/* An LD_PRELOAD library between a program and its disk and clock.
  *
- * Files below OUTLAY_SHIM_FOLDER are written as always. A second folder, OUTLAY_SHIM_SHADOW, holds what would be left after a power
- * cut: bytes get there when the file is synced, and not before. Whoever plays the power cut kills the program and puts the shadow in
- * place of the folder. Names are kept as they are: unlinks and renames count at once.
+ * Files below OUTLAY_SHIM_FOLDER are written as usual. A second folder, OUTLAY_SHIM_SHADOW, holds
+ * what would survive a power cut: bytes are copied to it when the file is synced. To simulate a
+ * power cut, a test kills the program and replaces the folder by the shadow. Unlinks and renames
+ * apply to both at once.
  *
- * OUTLAY_SHIM_LIE=1       syncs say they worked and do nothing: a program that never syncs looks the same
- * OUTLAY_SHIM_FAIL=N      the N-th call that writes, syncs, cuts or opens for writing fails, and every later sync, too
- * OUTLAY_SHIM_ERROR=E     with this error number; 0: the write is cut short and then fails with EIO
- * OUTLAY_SHIM_FULL=FILE   while this file exists, nothing can be written
- * OUTLAY_SHIM_CLOCK=FILE  the time of day is off by as many seconds as this file says: eight bytes, a number of the machine's own, read at
- *                         each look at the clock; time since the start of the machine goes on as it is
- * OUTLAY_SHIM_COUNT=FILE  the number of such calls so far, written at the end
+ * OUTLAY_SHIM_LIE=1       syncs report success but do nothing, like a program that never syncs
+ * OUTLAY_SHIM_FAIL=N      the N-th call that writes, syncs, truncates or opens for writing fails,
+ *                         and so does every later sync
+ * OUTLAY_SHIM_ERROR=E     the error number; 0: a short write, then EIO
+ * OUTLAY_SHIM_FULL=FILE   while this file exists, writes fail with ENOSPC
+ * OUTLAY_SHIM_CLOCK=FILE  shifts the time of day by the seconds in this file (eight bytes in native
+ *                         byte order, mapped into memory); the monotonic clock is unchanged
+ * OUTLAY_SHIM_COUNT=FILE  gets the number of calls that could fail, written on exit
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -31,7 +33,7 @@
 
 enum { FILES = 1024, RANGES = 1 << 16 };
 struct range { off_t from, to; };
-/* One entry a file descriptor; the ranges of a file are kept with its name, so that any descriptor may sync them. */
+/* Dirty ranges are kept per file name, so that any descriptor of the file can sync them. */
 struct file { char name[PATH_MAX]; struct range *dirty; int count; off_t size; int resized; };
 static struct file *of_descriptor[FILES];
 static struct file files[64];
@@ -83,7 +85,7 @@ __attribute__((destructor)) static void end(void) {
     if (out) { fprintf(out, "%ld\n", calls); fclose(out); }
 }
 
-/* The shared-memory index of SQLite is not meant to last, nor is the lock file. */
+/* SQLite's shared-memory index and the lock file need not survive. */
 static int is_watched(const char *name) {
     size_t length = strlen(name);
     return folder && strncmp(name, folder, strlen(folder)) == 0
@@ -92,7 +94,7 @@ static int is_watched(const char *name) {
 
 static void shadow_name(const char *name, char *out) { snprintf(out, PATH_MAX, "%s%s", shadow ? shadow : "", name + strlen(folder)); }
 
-/* Whether this call must fail. */
+/* True if this call must fail. */
 static int fails(int is_sync) {
     if (full && access(full, F_OK) == 0 && !is_sync) { errno = ENOSPC; return 1; }
     calls++;
@@ -118,11 +120,12 @@ static struct file *entry(const char *name) {
 }
 
 static void written(struct file *file, off_t from, off_t to) {
-    if (file->count == RANGES) { /* Everything then. */ file->dirty[0] = (struct range){0, (off_t)1 << 50}; file->count = 1; return; }
+    /* Too many ranges: mark the whole file. */
+    if (file->count == RANGES) { file->dirty[0] = (struct range){0, (off_t)1 << 50}; file->count = 1; return; }
     file->dirty[file->count++] = (struct range){from, to};
 }
 
-/* Copies what has changed since the last sync. */
+/* Copies the changes since the last sync to the shadow. */
 static void keep(struct file *file, int descriptor) {
     char name[PATH_MAX];
     static char buffer[1 << 16];
@@ -183,7 +186,7 @@ static ssize_t put(int descriptor, const void *bytes, size_t length, off_t at, i
     pthread_mutex_lock(&lock);
     ssize_t done = -1;
     int is_bad = fails(0), reason = errno;
-    /* A write that is cut short has done a part. */
+    /* A short write writes a part of its bytes. */
     int is_short = is_bad && error_number == 0;
     size_t part = is_bad ? (is_short ? length / 2 : 0) : length;
     if (is_short) { error_number = EIO; fail_at = calls + 1; has_failed = 0; }
@@ -218,7 +221,7 @@ static int sync_it(int descriptor) {
     if (!file) return real_fsync(descriptor);
     pthread_mutex_lock(&lock);
     int done = fails(1) ? -1 : 0;
-    /* The true sync is left out: it is the shadow that survives, and hundreds of cycles are to fit into a minute. */
+    /* No real sync: only the shadow has to survive, and this keeps a cycle fast. */
     if (done == 0) keep(file, descriptor);
     pthread_mutex_unlock(&lock);
     return done;
@@ -254,7 +257,7 @@ int rename(const char *from, const char *to) {
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now) {
-    /* Whoever is loaded first may ask before we have begun. */
+    /* Another library's constructor may call this before `begin` has run. */
     if (!real_clock_gettime) real_clock_gettime = dlsym(RTLD_NEXT, "clock_gettime");
     int done = real_clock_gettime(clock, now);
     if (done == 0 && clock_off && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) now->tv_sec += *clock_off;

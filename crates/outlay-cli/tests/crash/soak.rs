@@ -1,5 +1,4 @@
-//! Hours of work in one process: its memory, files and threads grow with what waits, not with what
-//! has been.
+//! A long run of one process: its memory grows with the number of open rounds, not with history.
 
 use std::fs;
 use std::io::Write;
@@ -16,16 +15,16 @@ use super::service::{Disk, Service};
 const CAMPAIGNS: usize = 50;
 const TASKS: usize = 50;
 const CLIENTS: u64 = 8;
-/// A client opens a new connection after so many rounds.
+/// Rounds per connection, after which a client opens a new one.
 const ROUNDS_A_CONNECTION: u64 = 500;
 /// Samples in a run.
 const SAMPLES: u32 = 40;
-/// Rounds that nobody tells of are given up after so many seconds.
+/// Unreported rounds expire after this many seconds.
 const EXPIRY: u64 = 20;
-/// The last quarter may have so much more than the second, as a share: caches are full by then.
+/// Allowed growth of memory from the second quarter of the run, when caches are full, to the last.
 const ROOM: f64 = 0.1;
 
-/// What the process holds at a moment.
+/// The resources held at a moment.
 #[derive(Debug, Clone, Copy)]
 struct Sample {
     seconds: u64,
@@ -49,7 +48,7 @@ fn campaign(number: usize) -> Value {
     json!({ "problem": { "budget": 100.0, "task": (0..TASKS).map(task).collect::<Vec<_>>() }, "expiry_seconds": EXPIRY })
 }
 
-/// Asks, tells, tells again, looks, and leaves some rounds open, until it is over.
+/// Asks for rounds, reports most of them, some twice, and reads state, until `is_over` is set.
 fn play(
     address: &str,
     number: u64,
@@ -125,8 +124,8 @@ fn expect(
 }
 
 #[test]
-#[ignore = "takes as long as it is told to: tests/crash/soak"]
-fn memory_grows_with_what_waits_and_not_with_what_has_been() {
+#[ignore = "runs for OUTLAY_SOAK_SECONDS: tests/crash/soak"]
+fn memory_grows_with_open_rounds_not_with_history() {
     let seconds = std::env::var("OUTLAY_SOAK_SECONDS")
         .ok()
         .and_then(|seconds| seconds.parse().ok())
@@ -210,7 +209,7 @@ fn median(samples: &[Sample]) -> u64 {
     resident[resident.len() / 2]
 }
 
-/// A row a sample, if somebody wants them.
+/// Writes one row per sample to the results file, if one is set.
 fn leave(samples: &[Sample]) -> std::io::Result<()> {
     let Ok(path) = std::env::var("OUTLAY_SOAK_RESULTS") else { return Ok(()) };
     let mut file = fs::File::create(path)?;

@@ -1,7 +1,7 @@
-//! The guides as a reader would follow them: every `shell-session` block of a guide is run by a
-//! shell, one after the other, in a fresh copy of the examples, and must print what the guide says.
-//! `GUIDES=overwrite cargo test --release -p outlay-cli --test main guides` writes down what is
-//! printed now; look at the difference before you keep it.
+//! Runs the guides as a reader would: a shell executes the `shell-session` blocks of a guide one
+//! after the other in a fresh copy of the examples, and must print the output in the guide.
+//! `GUIDES=overwrite cargo test --release -p outlay-cli --test main guides` updates the guides with
+//! the current output; review the difference.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,7 +24,7 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// What a shell prints for a command, both streams in their order, and its exit code if that is not
+/// The output of a shell for a command, with both streams in order, and its exit code if it is not
 /// 0.
 fn printed(command: &str, folder: &Path) -> String {
     let binary = Path::new(env!("CARGO_BIN_EXE_outlay")).parent().unwrap();
@@ -52,7 +52,7 @@ fn printed(command: &str, folder: &Path) -> String {
     }
 }
 
-/// The guide with what is printed now in place of what it says.
+/// The guide with the current output of its commands.
 fn followed(guide: &str, folder: &Path) -> String {
     let mut text = String::new();
     let mut lines = guide.lines().peekable();
@@ -62,7 +62,7 @@ fn followed(guide: &str, folder: &Path) -> String {
             continue;
         }
         while let Some(line) = lines.next_if(|line| *line != CLOSE) {
-            // What was printed before is passed over; what follows a command is its output.
+            // Skips the old output, which follows each command.
             let Some(first) = line.strip_prefix("$ ") else { continue };
             let mut command = first.to_owned();
             text += &format!("{line}\n");
@@ -77,7 +77,7 @@ fn followed(guide: &str, folder: &Path) -> String {
 }
 
 #[test]
-fn guides_print_what_they_say() {
+fn guides_match_the_program() {
     let root = root();
     let mut guides: Vec<PathBuf> = std::fs::read_dir(root.join("examples"))
         .unwrap()
@@ -97,7 +97,8 @@ fn guides_print_what_they_say() {
             .join(name.to_string_lossy().replace('/', "-"));
         let _ = std::fs::remove_dir_all(&copy);
         copy_folder(&root.join("examples"), &copy.join("examples"));
-        // A guide beside an example is followed in its folder, one in the docs from the root.
+        // Commands of a guide beside an example run in its folder, those of a guide in the docs in
+        // the root.
         let folder =
             if name.starts_with("examples") { copy.join(name.parent().unwrap()) } else { copy };
         let said = std::fs::read_to_string(&guide).unwrap();

@@ -1,5 +1,5 @@
-//! Numbers on the pages of the docs are those of the committed results: what
-//! `docs/reproduction/run` and `tests/crash/long` have measured.
+//! The pages of the docs show the committed results of `docs/reproduction/run` and
+//! `tests/crash/long`.
 //!
 //! After a new run (the latter does it itself): `DOCS=overwrite cargo test -p outlay-cli --test
 //! main docs::results`.
@@ -16,7 +16,7 @@ fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
 }
 
-/// The page with every block as the results have it, and the claims that it shows.
+/// The page with every block updated from the results, and the claims that it shows.
 fn refreshed(page: &str) -> (String, Vec<String>) {
     let mut text = String::new();
     let mut claims = Vec::new();
@@ -97,7 +97,7 @@ fn reliability() -> String {
         assert_eq!(
             [&row[4], &row[5], &row[6]],
             ["0"; 3],
-            "the page says that nothing is lost, double or invented: {row:?}"
+            "the page states that no outcome is lost, doubled or invented: {row:?}"
         );
         let detail = if row[9].is_empty() { String::new() } else { format!(" ({})", &row[9]) };
         let numbers: Vec<String> = (1..8).map(|place| grouped(&row[place])).collect();
@@ -108,7 +108,7 @@ fn reliability() -> String {
     format!("{table}\noutlay {}.\n", versions.join(", "))
 }
 
-/// One sample in five: what the process held.
+/// A table of every fifth sample of the process.
 fn soak() -> String {
     let mut rows = csv::Reader::from_path(docs().join("reliability/soak.csv")).unwrap();
     let mut table =
@@ -129,7 +129,7 @@ fn soak() -> String {
     table
 }
 
-/// Thousands apart, as everywhere on the pages.
+/// A number with thousands separators, as on all pages.
 fn grouped(digits: &str) -> String {
     let groups: Vec<_> = digits
         .as_bytes()

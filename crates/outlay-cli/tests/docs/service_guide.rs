@@ -1,7 +1,7 @@
 //! Runs the commands of the service pages as a reader would: a real `outlay serve`, real `curl`, one
 //! shell per page. Values that vary between runs (times, tokens, ids) are replaced by fixed ones.
-//! `SERVICE_GUIDE=overwrite cargo test --release -p outlay-cli --test main service_guide` writes
-//! down what is answered now; look at the difference before you keep it.
+//! `SERVICE_GUIDE=overwrite cargo test --release -p outlay-cli --test main service_guide` updates
+//! the pages with the current responses; review the difference.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::root;
 const OPEN: &str = "```shell-session service";
 const CLOSE: &str = "```";
 const ADDRESS: &str = "http://127.0.0.1:7341";
-/// Stands between the outputs of two commands.
+/// Separates the outputs of two commands.
 const MARK: &str = "\u{1}\n";
 
 /// A service that ends with the test.
@@ -25,7 +25,7 @@ impl Drop for Service {
     }
 }
 
-/// Starts it on a free port, and says where it is.
+/// Starts a service on a free port and returns its address.
 fn serve(data: &Path) -> (Service, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_outlay"));
     command
@@ -38,7 +38,7 @@ fn serve(data: &Path) -> (Service, String) {
     (Service(child), address.trim().to_owned())
 }
 
-/// A command with its further lines, as the page has it.
+/// The commands of a page, each with its continuation lines.
 fn commands(page: &str) -> Vec<String> {
     let mut commands: Vec<String> = Vec::new();
     let mut is_walk = false;
@@ -58,7 +58,7 @@ fn commands(page: &str) -> Vec<String> {
     commands
 }
 
-/// What a shell prints for each of them.
+/// The output of a shell for each command.
 fn printed(commands: &[String], address: &str, folder: &Path) -> Vec<String> {
     let binary = Path::new(env!("CARGO_BIN_EXE_outlay")).parent().unwrap();
     let path = std::env::join_paths(
@@ -90,7 +90,7 @@ fn printed(commands: &[String], address: &str, folder: &Path) -> Vec<String> {
     text.split_terminator(MARK).map(steady).collect()
 }
 
-/// Times, tokens and ids in the form that the page has them in.
+/// Replaces times, tokens and ids by the fixed ones of the page.
 fn steady(text: &str) -> String {
     let mut steady = String::new();
     let mut rest = text;
@@ -114,7 +114,8 @@ fn steady(text: &str) -> String {
                 .next()
                 .unwrap();
             steady += key;
-            // Public parts and request ids are long; ids of campaigns in this walk are not.
+            // Public parts of tokens and request ids are long, unlike the ids of campaigns on the
+            // page.
             let is_drawn = value.len() >= 10 && !value.starts_with("outlay_");
             steady += if is_drawn && key.contains("request") {
                 "5e1f07aa-1"
@@ -132,7 +133,7 @@ fn steady(text: &str) -> String {
     steady
 }
 
-/// How long the RFC 3339 time is that a text begins with, if it begins with one.
+/// The length of the RFC 3339 time at the start of a text, if there is one.
 fn time(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let shape = b"dddd-dd-ddTdd:dd:dd";
@@ -165,7 +166,7 @@ fn with_outputs(page: &str, outputs: &[String]) -> String {
         if is_command {
             output = outputs.next();
         }
-        // What was printed before is passed over.
+        // Skips the old output.
         if !is_walk || line == OPEN || is_command || is_more {
             text += &format!("{line}\n");
         }

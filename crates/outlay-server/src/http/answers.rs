@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_answer_keeps_its_room_until_its_last_byte_is_gone() {
+    async fn an_answer_holds_its_memory_until_its_last_byte_is_sent() {
         let (answers, background) = (Answers::new(Counter::default()), Background::new().unwrap());
         let text = "x".repeat(1_000_000);
         let writer = answers.writer(&background, "c").await.unwrap();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_room_there_is_no_answer() {
+    async fn without_memory_an_answer_is_refused() {
         let patience = Duration::from_millis(20);
         let answers = Answers { patience, ..Answers::new(Counter::default()) };
         let background = Background::new().unwrap();

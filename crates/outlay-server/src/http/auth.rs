@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_say_who_may_pass_lets_nobody_pass() {
+    fn operations_without_valid_security_are_rejected() {
         let described = |security: serde_json::Value| serde_json::json!({ "security": security });
         assert_eq!(operation("get", &serde_json::json!({})), None);
         assert_eq!(operation("get", &described(serde_json::json!([]))), None);

@@ -3,7 +3,7 @@
 //!
 //! A plain semaphore (`tower::limit`, `tokio::sync`) would not evict: sixty silent sockets would
 //! block all clients from sixty slots until they time out, see
-//! `sockets_that_are_held_do_not_keep_others_out` in `tests/http/hostile.rs`.
+//! `held_sockets_do_not_block_other_clients` in `tests/http/hostile.rs`.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_never_asked_goes_first_then_whoever_waited_longest() {
+    fn silent_connections_are_evicted_first_then_the_longest_idle() {
         let all = ConnectionLimit::with(3, Duration::ZERO);
         let (old, silent, fresh) = (all.take().unwrap(), all.take().unwrap(), all.take().unwrap());
         drop(old.busy());
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_end_everybody_is_closed() {
+    fn stop_closes_all_connections() {
         let all = ConnectionLimit::new(2);
         let (one, other) = (all.take().unwrap(), all.take().unwrap());
         assert_eq!(one.closed().now_or_never(), None);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_thrown_out_in_the_middle_of_a_request() {
+    fn busy_connections_are_not_evicted() {
         let all = ConnectionLimit::with(1, Duration::ZERO);
         let permit = all.take().unwrap();
         let busy = permit.busy();

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_right_is_read() {
+    fn valid_json_is_read() {
         let ask: Ask = read(br#" {"count": 3, "without": ["a"]} "#, 32).unwrap();
         assert_eq!((ask.count, ask.without), (Some(3), vec!["a".to_owned()]));
         let new: NewCampaign =
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_of_meaning_have_a_pointer() {
+    fn semantic_errors_have_a_pointer() {
         let wrong =
             r#"{"results": [{"task": "a", "completed": true}, {"task": "b", "completed": 1}]}"#;
         let (pointer, detail) = refused::<Feedback>(wrong);
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn unclear_json_is_refused() {
+    fn ambiguous_json_is_refused() {
         let twice = r#"{"count": 1, "count": 2}"#;
         assert!(refused::<Ask>(twice).1.contains("duplicate field `count`"));
         assert!(refused::<Ask>(r#"{"cuont": 1}"#).1.contains("unknown field `cuont`"));

@@ -407,7 +407,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn sane_ids_are_kept_and_others_replaced() {
+    async fn valid_ids_are_kept_and_others_replaced() {
         for (given, is_kept) in [
             ("job-7.a_B", true),
             ("", false),

@@ -58,13 +58,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bursts_are_fine_and_more_is_not() {
+    fn bursts_are_allowed_and_more_is_refused() {
         let (rates, begun) = (RateLimit::new(10), Instant::now());
         let count = |token: &str, now: Instant| {
             (0..1000).take_while(|_| rates.take(token, now).is_ok()).count()
         };
         assert_eq!(count("a", begun), 20);
-        assert_eq!(count("b", begun), 20, "everybody has a bucket");
+        assert_eq!(count("b", begun), 20, "each caller has its own bucket");
         assert_eq!(rates.take("a", begun), Err(1));
         assert_eq!(count("a", begun + Duration::from_millis(500)), 5);
         assert_eq!(count("a", begun + Duration::from_secs(3600)), 20, "it does not fill for ever");

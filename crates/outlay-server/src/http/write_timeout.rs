@@ -1,6 +1,6 @@
 //! Timeout for unread responses: a client that reads nothing would keep its connection, and the
 //! memory of the response, forever. Neither hyper nor `tower_http` limits this time: their limits
-//! end when the response is passed to the connection, see `an_answer_that_nobody_reads` in
+//! end when the response is passed to the connection, see `a_client_that_does_not_read_is_disconnected` in
 //! `tests/http/hostile.rs`.
 
 use std::io::{self, IoSlice};

@@ -131,7 +131,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn its_threads_have_a_lower_priority() {
+    async fn background_threads_have_a_lower_priority() {
         let background = Background::new().unwrap();
         let nice = || super::super::solvers::niceness();
         let here = nice();

@@ -164,7 +164,7 @@ mod tests {
     }
 
     impl<T> BatchQueue<T> {
-        /// A job of the only campaign there is.
+        /// A job of the only campaign.
         fn add(&self, commands: usize, job: T) -> Result<(), PushError> {
             self.push(1, small(commands), job)
         }
@@ -173,87 +173,87 @@ mod tests {
     /// The reports of a large campaign arrive first, but the small campaign does not wait for them.
     #[test]
     fn a_small_campaign_does_not_wait_for_all_reports_of_a_large_one() {
-        let line = BatchQueue::new(1000, 2048);
+        let queue = BatchQueue::new(1000, 2048);
         let large = JobSize { commands: 1, cost: 3001 };
-        (0..3).for_each(|job| line.push(1, large, job).unwrap());
-        (10..12).for_each(|job| line.push(2, small(1), job).unwrap());
+        (0..3).for_each(|job| queue.push(1, large, job).unwrap());
+        (10..12).for_each(|job| queue.push(2, small(1), job).unwrap());
         let next = || {
-            let batch = line.next();
-            line.done();
+            let batch = queue.next();
+            queue.done();
             batch
         };
         assert_eq!(next(), Some(vec![10, 11]));
         assert_eq!(next(), Some(vec![0]));
-        line.push(2, small(1), 12).unwrap();
+        queue.push(2, small(1), 12).unwrap();
         assert_eq!(next(), Some(vec![12]));
         assert_eq!([next(), next()], [Some(vec![1]), Some(vec![2])]);
     }
 
     #[test]
     fn one_batch_at_a_time_until_another_is_worth_it() {
-        let line = BatchQueue::new(1000, 10_000);
-        line.add(1, 0).unwrap();
-        assert_eq!(line.next(), Some(vec![0]));
-        (1..WORTH_ANOTHER).for_each(|job| line.add(1, job).unwrap());
+        let queue = BatchQueue::new(1000, 10_000);
+        queue.add(1, 0).unwrap();
+        assert_eq!(queue.next(), Some(vec![0]));
+        (1..WORTH_ANOTHER).for_each(|job| queue.add(1, job).unwrap());
         assert!(
-            !line.state().is_worth_a_batch(),
+            !queue.state().is_worth_a_batch(),
             "what waits can wait for the batch that is written"
         );
-        line.add(1, WORTH_ANOTHER).unwrap();
-        assert_eq!(line.next().unwrap().len(), WORTH_ANOTHER);
-        (0..WORTH_ANOTHER).for_each(|job| line.add(1, job).unwrap());
-        assert!(!line.state().is_worth_a_batch(), "a third needs twice as much");
-        line.done();
-        assert!(line.state().is_worth_a_batch());
-        line.done();
-        line.add(5 * WORTH_ANOTHER, 7).unwrap();
-        assert!(line.state().is_worth_a_batch(), "commands count, not jobs");
+        queue.add(1, WORTH_ANOTHER).unwrap();
+        assert_eq!(queue.next().unwrap().len(), WORTH_ANOTHER);
+        (0..WORTH_ANOTHER).for_each(|job| queue.add(1, job).unwrap());
+        assert!(!queue.state().is_worth_a_batch(), "a third needs twice as much");
+        queue.done();
+        assert!(queue.state().is_worth_a_batch());
+        queue.done();
+        queue.add(5 * WORTH_ANOTHER, 7).unwrap();
+        assert!(queue.state().is_worth_a_batch(), "commands count, not jobs");
     }
 
     #[test]
     fn limits() {
-        let line = BatchQueue::new(3, 6);
+        let queue = BatchQueue::new(3, 6);
         assert_eq!(
-            [3, 3, 1, 1].map(|commands| line.add(commands, commands)),
+            [3, 3, 1, 1].map(|commands| queue.add(commands, commands)),
             [Ok(()), Ok(()), Ok(()), Err(PushError::Full)]
         );
         assert_eq!(
-            (line.next(), line.len()),
+            (queue.next(), queue.len()),
             (Some(vec![3, 3]), 1),
             "a batch is full when the next job does not fit, and no job is split"
         );
-        line.close();
-        assert_eq!(line.add(1, 1), Err(PushError::Closed));
-        line.done();
-        assert_eq!((line.next(), line.next()), (Some(vec![1]), None));
+        queue.close();
+        assert_eq!(queue.add(1, 1), Err(PushError::Closed));
+        queue.done();
+        assert_eq!((queue.next(), queue.next()), (Some(vec![1]), None));
     }
 
     /// Many threads on both sides: every job is taken once, and all threads end.
     #[test]
-    fn nobody_is_forgotten() {
-        let line = Arc::new(BatchQueue::new(usize::MAX, 100));
+    fn every_job_is_taken_once() {
+        let queue = Arc::new(BatchQueue::new(usize::MAX, 100));
         let taken = Arc::new(AtomicUsize::new(0));
         let writers: Vec<_> = (0..4)
             .map(|_| {
-                let (line, taken) = (Arc::clone(&line), Arc::clone(&taken));
+                let (queue, taken) = (Arc::clone(&queue), Arc::clone(&taken));
                 std::thread::spawn(move || {
-                    while let Some(batch) = line.next() {
+                    while let Some(batch) = queue.next() {
                         taken.fetch_add(batch.len(), Ordering::SeqCst);
-                        line.done();
+                        queue.done();
                     }
                 })
             })
             .collect();
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| (0..5000).for_each(|job| line.add(1 + job % 3, job).unwrap()));
+                scope.spawn(|| (0..5000).for_each(|job| queue.add(1 + job % 3, job).unwrap()));
             }
         });
         // Without another push: waiting jobs are written before the end.
-        while line.len() > 0 {
+        while queue.len() > 0 {
             std::thread::yield_now();
         }
-        line.close();
+        queue.close();
         writers.into_iter().for_each(|writer| writer.join().unwrap());
         assert_eq!(taken.load(Ordering::SeqCst), 20_000);
     }

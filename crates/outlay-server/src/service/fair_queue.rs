@@ -137,7 +137,7 @@ mod tests {
 
     /// Small jobs that keep coming delay a large one by a bounded number of batches.
     #[test]
-    fn a_large_job_is_not_put_off_for_ever() {
+    fn a_large_job_is_not_delayed_for_ever() {
         let mut queue = filled(&[('a', 3000, 0)]);
         let batches = (1..100).take_while(|job| {
             queue.push('b', 4, *job);

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_at_a_time_and_nothing_stays_behind() {
+    async fn one_holder_at_a_time_and_free_locks_are_removed() {
         let locks = Arc::new(KeyLocks::default());
         let first = locks.lock("t", "k").await;
         let _other = locks.lock("t", "l").await;

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_split_stays_while_one_of_its_rounds_waits() {
+    fn a_split_is_kept_while_one_of_its_rounds_is_open() {
         let mut rounds = OpenRounds::default();
         rounds.hand_out(&row(1..4, 2, 10));
         for first in 4..2000 {
@@ -188,9 +188,9 @@ mod tests {
         assert!(
             rounds.split(3).is_some() && rounds.split(1).is_some() && rounds.split(1999).is_some()
         );
-        assert!(rounds.split(1000).is_none(), "that is for the store to say");
+        assert!(rounds.split(1000).is_none(), "this split must be read from the store");
         rounds.complete(3);
-        assert!(rounds.split(3).is_some(), "for whoever sends it again");
+        assert!(rounds.split(3).is_some(), "repeated reports still need it");
         (2000..2100).for_each(|first| rounds.remember(&row(first..first + 1, 2, 10)));
         assert_eq!(
             (rounds.split(3), rounds.splits.len(), rounds.idle.len()),
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_that_expire_let_their_splits_go() {
+    fn expired_rounds_release_their_splits() {
         let mut rounds = OpenRounds::default();
         for first in 1..=1000 {
             rounds.hand_out(&row(first..first + 1, 2, first as Millis));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_handed_out_leaves_nothing_behind() {
+    fn rolled_back_rounds_leave_nothing_behind() {
         let mut rounds = OpenRounds::default();
         rounds.hand_out(&row(1..9, 2, 10));
         rounds.rollback(&(1..9));
@@ -218,23 +218,23 @@ mod tests {
     }
 
     #[test]
-    fn large_splits_are_kept_in_smaller_numbers() {
+    fn fewer_large_splits_are_kept() {
         let mut rounds = OpenRounds::default();
         (1..=200).for_each(|first| rounds.hand_out(&row(first..first + 1, 10_000, 10)));
         assert_eq!(rounds.splits.len(), MOST_SPLIT_NUMBERS / 30_000);
-        assert_eq!(rounds.count_waiting(0), 200, "they wait all the same");
+        assert_eq!(rounds.count_waiting(0), 200, "all rounds are still open");
         (1..=200).for_each(|round| rounds.complete(round));
         assert_eq!(rounds.splits.len(), MOST_IDLE_NUMBERS / 30_000);
     }
 
     #[test]
-    fn a_split_that_is_read_again_knows_what_waits() {
+    fn a_split_read_again_keeps_its_open_rounds() {
         let mut rounds = OpenRounds::new([(2, 10), (3, 10)]);
         rounds.remember(&row(1..4, 2, 10));
         rounds.complete(2);
         rounds.complete(2);
         (10..500).for_each(|first| rounds.remember(&row(first..first + 1, 2, 10)));
-        assert!(rounds.split(3).is_some(), "one still waits");
+        assert!(rounds.split(3).is_some(), "one round is still open");
         rounds.complete(3);
         (500..600).for_each(|first| rounds.remember(&row(first..first + 1, 2, 10)));
         assert!(rounds.split(3).is_none());

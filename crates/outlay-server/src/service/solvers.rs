@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn after_the_deadline_the_work_is_cancelled_and_its_permit_comes_back() {
+    async fn after_the_deadline_work_is_cancelled_and_its_permit_returned() {
         let solvers = Solvers::new(SHORT);
         let before = solvers.slow.available_permits();
         let late = solvers.run(Lane::Slow, solvers.deadline(), WhenAbandoned::Finish, endless);
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_permit_lives_as_long_as_the_work_and_not_as_long_as_the_client() {
+    async fn a_permit_lives_as_long_as_the_work_not_the_client() {
         let solvers = Solvers::new(Duration::from_secs(60));
         let (let_go, wait) = std::sync::mpsc::channel::<()>();
         let before = solvers.slow.available_permits();
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_that_nobody_waits_for_can_be_cancelled() {
+    async fn abandoned_work_can_be_cancelled() {
         let solvers = Solvers::new(Duration::from_secs(60));
         let before = solvers.slow.available_permits();
         let abandoned = solvers.run(Lane::Slow, solvers.deadline(), WhenAbandoned::Cancel, endless);
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_quick_does_not_wait_for_what_is_slow() {
+    async fn quick_work_does_not_wait_for_slow_work() {
         let solvers = Arc::new(Solvers::new(SHORT));
         let slow = Arc::clone(&solvers);
         let slow = tokio::spawn(async move {
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lane_goes_by_what_was_measured() {
+    fn the_lane_follows_the_measured_time() {
         let problem = |curve: &str| {
             let text = format!(r#"{{"budget": 1, "task": [{{"curve": {{{curve}}}}}]}}"#);
             let value: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -385,7 +385,7 @@ mod tests {
 
     /// Problems that can take long are not solved on the threads that handle requests.
     #[test]
-    fn tiny_campaigns_have_nothing_to_search_for() {
+    fn tiny_campaigns_need_no_search() {
         let concave = r#""curve": {"family": "exponential", "scale": 2}"#;
         assert!(is_tiny(TINY_TASKS, concave));
         assert!(!is_tiny(TINY_TASKS + 1, concave));

@@ -1,4 +1,4 @@
-// What is out of the ordinary: long names, tiny and huge numbers, tokens that do not fit, stores that are exchanged.
+// Unusual cases: long names, tiny and huge numbers, tokens without access, replaced stores.
 
 import assert from "node:assert/strict";
 
@@ -9,7 +9,7 @@ const PATIENCE = 30_000;
 const PHONE = { ...SIZES.phone, viewport: { width: 375, height: 812 } };
 const random = generator(11);
 const seen = (locator) => locator.waitFor({ timeout: PATIENCE });
-/** The page asks again at once, as if somebody had come back to its tab. */
+/** Makes the page poll at once, as when a user returns to its tab. */
 const askAgain = (page) => page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
 const focused = (page) => page.evaluate(() => document.activeElement.textContent);
 const problem = (names, budget = 100, more = {}) => ({
@@ -35,16 +35,16 @@ export async function all(browser, data) {
   await watched("rounds are counted in whole numbers", wholeRounds);
   for (const scheme of ["light", "dark"]) await watched(`tasks stand out in ${scheme}`, standOut, SIZES[scheme]);
   await watched("thousands of tasks can be read, in less than a megabyte", manyTasks);
-  await watched("nothing is said of a single outcome", tooEarly);
-  await watched("old open rounds are spoken of", oldRounds);
+  await watched("a single outcome is too early to judge", tooEarly);
+  await watched("old open rounds are mentioned", oldRounds);
   await watched("late outcomes are marked", lateRounds);
   await watched("guards say what they cost", guards);
   await watched("short pages of events are read to the end", shortPages);
-  await watched("a page that falls behind says so, and catches up", fallsBehind);
-  await watched("marked text stays marked", marked);
-  await watched("a question does not outlive its page", dialogCloses);
+  await watched("a page that falls behind reports it and catches up", fallsBehind);
+  await watched("selected text stays selected", marked);
+  await watched("a dialog closes with its page", dialogCloses);
   await watched("back leads to the same page of the list", sameListPage);
-  await watched("the focus stays when a button has done its work", focusStays);
+  await watched("the focus stays after a button is pressed", focusStays);
   await service.stop();
   await helpStays(browser, `${data}/fresh`);
   await anotherStore(browser, data);
@@ -74,14 +74,14 @@ async function longNames(watch) {
   assert.deepEqual(new Set(heights), new Set([1]), "a share is broken over lines");
 }
 
-/** Notes what is written into pictures, and how far it reaches. */
+/** Records the labels drawn into canvases, with their extents. */
 const noteLabels = (page) => page.addInitScript(() => {
   window.labels = [];
   const write = CanvasRenderingContext2D.prototype.fillText;
   CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
     const { width } = this.measureText(text);
     const from = this.getTransform().e + x - { right: width, end: width, center: width / 2 }[this.textAlign] || 0;
-    // Labels below a picture hang from their top; the name of an axis is as wide as it likes.
+    // Labels below a chart have a top baseline; the name of an axis may have any width.
     const canvas = [...document.querySelectorAll("canvas")].indexOf(this.canvas);
     const isBelow = this.textBaseline === "top";
     if (text !== "round") window.labels.push({ text, from, to: from + width, wide: this.canvas.width, isBelow, canvas });
@@ -103,20 +103,20 @@ async function axes(watch) {
     for (const { text, from, to, wide } of labels) assert.ok(from >= -0.5 && to <= wide + 0.5, `${id}: ${text} is cut (${from} to ${to} of ${wide})`);
     for (let canvas = 0; canvas < 5; canvas += 1) {
       const below = labels.filter((label) => label.canvas === canvas && label.isBelow).sort((a, b) => a.from - b.from);
-      // A picture may have been painted twice; the same label is then at the same place.
+      // A chart may have been drawn twice; equal labels then have the same place.
       const once = below.filter((label, place) => label.from !== below[place - 1]?.from);
       assert.ok(once.length > 1, `${id}: ${canvas}`);
       assert.equal(new Set(once.map(({ text }) => text)).size, once.length, `${id}: ${once.map(({ text }) => text)}`);
       once.slice(1).forEach((label, place) => assert.ok(label.from > once[place].to + 2, `${id}: ${once[place].text} runs into ${label.text}`));
     }
-    // The page is in English: a point never stands before thousands.
+    // The page is in English: a point is never a thousands separator.
     for (const { text } of labels) assert.doesNotMatch(text, /^\d\.\d00$|,\d\b(?!\d\d)/, `${id}: ${text}`);
     const numbers = await page.getByRole("region", { name: /split of the next round/ }).locator("tbody td:nth-child(4)").allTextContents();
     for (const number of numbers) assert.match(number, /[1-9]/, `${id}: ${number}`);
   }
 }
 
-/** With 5,000 tasks, one of which is never reported. */
+/** A campaign with 5,000 tasks, one of which is never reported. */
 async function manyTasks(watch) {
   const { page, api } = watch;
   const budget = 10_000;
@@ -135,7 +135,7 @@ async function manyTasks(watch) {
   await page.screenshot({ path: "target/browser/many.png", fullPage: true });
   const shares = await page.getByRole("region", { name: /split of the next round/ }).locator("tbody td:nth-child(3)").allTextContents();
   for (const share of shares) assert.match(share, /[1-9]/, `${share} says nothing`);
-  // The point of each curve lies within its picture, and on the curve.
+  // The point of each curve lies within its chart, and on the curve.
   const state = await api.get("/v1/campaigns/many");
   const given = [...state.tasks].sort((a, b) => b.spend - a.spend).slice(0, 12);
   const colours = await page.locator(".grid canvas").first().evaluate((canvas) => {
@@ -148,7 +148,7 @@ async function manyTasks(watch) {
     return [Math.min(...columns), Math.max(...columns)];
   });
   assert.ok(colours[0] > 0.25 && colours[1] < 0.75, `the point is at ${colours} of the width; it has ${given[0].spend}`);
-  // The reward of rounds that are never complete is drawn all the same.
+  // The reward of incomplete rounds is drawn too.
   await seen(page.getByText("an incomplete round, as far as reported"));
   const gain = await page.locator(".facts > div").filter({ hasText: "Reward per round" }).locator("dd").first().textContent();
   assert.match(gain, /[1-9]/);
@@ -167,7 +167,7 @@ async function wholeRounds(watch) {
     const wanted = new Set(["", ...Array.from({ length: rounds }, (_, place) => String(place + 1))]);
     assert.ok(labels.some(({ text }) => text === "1"));
     for (const { text } of labels) assert.ok(wanted.has(text), `round ${text} of ${rounds}`);
-    // Even a single round is an area: the middle of the picture has a colour.
+    // Even a single round is an area: the middle of the chart has a colour.
     const colour = await page.locator("canvas").first()
       .evaluate((canvas) => [...canvas.getContext("2d").getImageData(canvas.width / 2, canvas.height / 3, 1, 1).data]);
     assert.equal(colour[3], 255, `nothing is drawn of ${rounds}`);
@@ -262,7 +262,7 @@ async function shortPages(watch) {
   assert.deepEqual(times, events.slice(-12).reverse().map((event) => event.at));
 }
 
-/** A history that has grown by far more than anybody could read meanwhile. */
+/** A history that grows faster than the page can read it. */
 async function fallsBehind(watch) {
   const { page, api } = watch;
   let end = 60;
@@ -363,7 +363,7 @@ async function helpStays(browser, folder) {
   assert.deepEqual(faults, []);
   await context.close();
   await service.stop();
-  console.log("ok: help for the first campaign is there again after a break");
+  console.log("ok: help for the first campaign is shown again after an outage");
 }
 
 async function anotherStore(browser, data) {
@@ -410,7 +410,7 @@ async function narrowTokens(browser, folder) {
   await token.fill("outlay_ключ");
   await page.keyboard.press("Enter");
   await seen(page.getByText("This is not a token"));
-  // One that may not look: there is a way to another.
+  // A token without read access: another one can be entered.
   await token.fill(blind);
   await page.keyboard.press("Enter");
   await page.getByRole("button", { name: "Enter another token" }).click();
@@ -436,5 +436,5 @@ async function narrowTokens(browser, folder) {
   assert.deepEqual(watch.faults, []);
   await watch.context.close();
   await service.stop();
-  console.log("ok: a token that does not fit can be exchanged, and nothing typed is lost");
+  console.log("ok: a token without access can be replaced, and typed text is kept");
 }

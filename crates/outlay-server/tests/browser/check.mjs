@@ -1,4 +1,4 @@
-// The dashboard as people meet it. Started by `run`.
+// Tests of the dashboard. Started by `run`.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -9,7 +9,7 @@ import { SIZES, launch, obstacles, open, paleTexts } from "./page.mjs";
 import { PROBLEM, client, generator, makeToken, serve } from "./service.mjs";
 
 const PATIENCE = 30_000;
-/** Several periods of a page that asks again and again. */
+/** Several polling periods of the page, in ms. */
 const QUIET = 7_000;
 const folder = "target/browser";
 const data = `${folder}/data-${process.pid}`;
@@ -36,7 +36,7 @@ async function watched(name, test, options) {
   console.log(`ok: ${name}`);
 }
 
-/** Presses Tab until something has the focus, and checks on the way that one always sees where one is. */
+/** Presses Tab until the element with this text has the focus; the focus must always be visible. */
 async function tabTo(page, text) {
   for (let presses = 0; presses < 60; presses += 1) {
     await page.keyboard.press("Tab");
@@ -77,7 +77,7 @@ async function keyboard({ page }) {
   await seen(page.locator(".title .badge.paused"));
   assert.equal((await api.get("/v1/campaigns/first")).status, "paused");
   assert.match(await page.locator("#announce").textContent(), /paused/);
-  // The button that was pressed is gone; the focus is not.
+  // The pressed button is gone, but the focus has moved on.
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "Open again");
   await page.keyboard.press("Tab");
   await page.keyboard.press("Enter");
@@ -85,7 +85,7 @@ async function keyboard({ page }) {
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "hidden" });
   assert.equal((await api.get("/v1/campaigns/first")).status, "paused");
-  // Somebody else opens it: the page follows.
+  // Another client opens it: the page follows.
   await api.setStatus("first", "open");
   await seen(page.locator(".title .badge.open"));
 }
@@ -96,7 +96,7 @@ async function follows({ page, answers }) {
   await reads(fact(page, "Rounds"), "0");
   await api.play("trial", 120, random);
   await reads(fact(page, "Rounds"), "120");
-  // Some outcomes never come.
+  // Some outcomes are never reported.
   await api.play("trial", 80, random, () => random() > 0.02);
   await reads(fact(page, "Rounds"), "200");
   const state = await api.get("/v1/campaigns/trial");
@@ -112,7 +112,7 @@ async function follows({ page, answers }) {
     assert.ok(Math.abs(Number(cells[7]) - task.mean) < 1e-3, `${cells[7]} for ${task.mean}`);
   }
   assert.equal(await page.locator(".notice.warn").count(), 0, await page.locator(".notice.warn").allTextContents());
-  // Every line of the picture has its table.
+  // Every chart has a table.
   assert.equal(await page.locator("canvas").count(), 2 + state.tasks.length);
   for (const details of await page.locator("details").all()) {
     await details.locator("summary").click();
@@ -120,7 +120,7 @@ async function follows({ page, answers }) {
   }
   assert.deepEqual(await obstacles(page), []);
   assert.match(await page.locator(".events li").first().textContent(), /Round (199|200)/);
-  // Nothing changes any more: the page listens to the stream of events and hardly asks.
+  // Nothing changes any more: the page listens to the stream of events and hardly polls.
   const before = answers.length;
   await page.waitForTimeout(QUIET);
   const states = answers.slice(before).filter(({ path }) => path === "/v1/campaigns/trial");
@@ -147,7 +147,7 @@ async function exports(page) {
   assert.equal(events.filter((event) => event.kind === "asked").length, 200);
 }
 
-/** The page knows a version that has passed; it must not overwrite what somebody else has decided. */
+/** The page knows an outdated version; it must not overwrite a change by another client. */
 async function contested(page) {
   const path = (url) => url.pathname === "/v1/campaigns/trial";
   await page.route(path, (route) => (route.request().method() === "GET" ? route.fulfill({ status: 304 }) : route.continue()));
@@ -171,7 +171,7 @@ async function onlyGood({ page }) {
   await page.screenshot({ path: `${folder}/warning.png` });
 }
 
-/** Counts with actual spends: completions against what the curves expect, spends against allocations. */
+/** Counts with actual spends: completions against predictions, spends against allocations. */
 async function counts({ page }) {
   const task = (name, scale) => ({ name, volume: 40, curve: { family: "exponential", scale } });
   await api.put("/v1/campaigns/daily", { problem: { budget: 100, reward_max: 50, task: [task("search", 30), task("social", 45)] } });
@@ -239,7 +239,7 @@ async function missing({ page, forgive }) {
   await reads(fact(page, "Rounds"), "0");
 }
 
-/** A check of the check: a page that breaks the policy is noticed. */
+/** Checks the test itself: a page that violates the policy must be detected. */
 async function policyHolds() {
   const watch = await open(browser, base);
   await watch.page.goto(base);
@@ -252,7 +252,7 @@ async function policyHolds() {
   assert.equal(await watch.page.evaluate(() => window.ran), undefined);
   assert.ok(watch.faults.some((fault) => fault.startsWith("policy: script-src")), watch.faults.join());
   await watch.context.close();
-  console.log("ok: the policy stops what is inline, and this test would notice");
+  console.log("ok: the policy stops inline scripts, and this test would detect one");
 }
 
 async function tokens() {
@@ -278,7 +278,7 @@ async function tokens() {
   await page.getByRole("link", { name: "kept" }).click();
   await page.getByRole("button", { name: "Pause" }).click();
   await seen(page.locator(".notice.ill"));
-  // It stays while the page goes on following.
+  // It stays while the page continues to update.
   await page.waitForTimeout(2500);
   await seen(page.locator(".notice.ill"));
   await seen(page.locator(".title .badge.open"));
@@ -289,10 +289,10 @@ async function tokens() {
   assert.deepEqual(watch.faults, []);
   await watch.context.close();
   await guarded.stop();
-  console.log("ok: a token is asked for, is kept to what it allows, and forgotten");
+  console.log("ok: a token is requested, limits the page to its scopes, and is not stored");
 }
 
-/** Behind a proxy that shares its host among services. The page under watch may ask for nothing outside its path. */
+/** Behind a proxy that shares its host among services: all requests must stay below the path. */
 async function belowPath() {
   const below = await serve(`${data}/below`, "127.0.0.1:0", ["--prefix", "/tools/outlay"]);
   assert.match(below.base, /\/tools\/outlay$/);
@@ -316,20 +316,20 @@ async function belowPath() {
 let code = 0;
 try {
   await watched("the first run shows a command that works", firstRun);
-  await watched("the keyboard goes everywhere", keyboard);
+  await watched("the keyboard reaches everything", keyboard);
   await watched("the page follows 200 rounds", (watch) => {
     contestedWatch = watch;
     return follows(watch);
   });
-  await watched("reports of good outcomes only are warned of", onlyGood);
+  await watched("reporting only good outcomes causes a warning", onlyGood);
   await watched("counts and actual spends are shown", counts);
   await watched("lists have pages", async (watch) => {
     watch.forgive(/404/);
     await manyCampaigns(watch);
   });
   for (const [name, options] of Object.entries(SIZES)) await watched(`in ${name}`, (watch) => picture(name, watch), options);
-  await watched("a campaign that is not there yet", missing);
-  await watched("the service goes away and comes back", comesBack);
+  await watched("a campaign that does not exist yet", missing);
+  await watched("the service restarts", comesBack);
   await belowPath();
   await policyHolds();
   await tokens();

@@ -1,4 +1,4 @@
-// A browser page under watch: whatever goes wrong in it is remembered.
+// Opens browser pages and records everything that goes wrong in them.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -17,7 +17,7 @@ export const SIZES = {
 
 const MEDIA = { html: "text/html", css: "text/css", js: "text/javascript", svg: "image/svg+xml" };
 
-/** The page from a folder, new files too, under the policy that the service has for its own. */
+/** Serves the page from a folder, with the content security policy of the service. */
 async function tryOut(page, folder) {
   await page.route((url) => url.pathname === "/" || url.pathname.startsWith("/dashboard/"), async (route) => {
     try {
@@ -32,7 +32,7 @@ async function tryOut(page, folder) {
   });
 }
 
-/** A page with lists of what it did wrong; `forgive` allows console lines that a test provokes. */
+/** A page with a list of its faults; `forgive` allows console lines that a test provokes. */
 export async function open(browser, base, options = SIZES.light) {
   const context = await browser.newContext({ ...options, acceptDownloads: true });
   const page = await context.newPage();
@@ -45,7 +45,7 @@ export async function open(browser, base, options = SIZES.light) {
   });
   page.on("pageerror", (error) => faults.push(`exception: ${error.stack}`));
   page.on("request", (request) => {
-    if (!request.url().startsWith(base) && !request.url().startsWith("blob:")) faults.push(`asked elsewhere: ${request.url()}`);
+    if (!request.url().startsWith(base) && !request.url().startsWith("blob:")) faults.push(`request to another host: ${request.url()}`);
   });
   page.on("response", (response) => answers.push({ status: response.status(), path: new URL(response.url()).pathname }));
   await page.exposeFunction("violated", (what) => faults.push(`policy: ${what}`));
@@ -53,7 +53,7 @@ export async function open(browser, base, options = SIZES.light) {
   return { page, context, faults, answers, forgive: (pattern) => { forgiven = pattern; } };
 }
 
-/** Texts whose contrast with what is behind them is below 4.5 (3 for large ones). */
+/** Texts whose contrast with their background is below 4.5 (3 for large texts). */
 export const paleTexts = (page) => page.evaluate(() => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const parts = (colour) => {
@@ -86,7 +86,7 @@ export const paleTexts = (page) => page.evaluate(() => {
   return pale;
 });
 
-/** What would stop somebody who listens, or has no mouse. */
+/** Obstacles for users of screen readers or keyboards. */
 export const obstacles = (page) => page.evaluate(() => {
   const found = [];
   const shown = (element) => element.checkVisibility();
@@ -104,13 +104,13 @@ export const obstacles = (page) => page.evaluate(() => {
   let level = 0;
   for (const heading of [...document.querySelectorAll("h1, h2, h3")].filter(shown)) {
     const now = Number(heading.tagName[1]);
-    if (now > level + 1) found.push(`a heading is left out before ${heading.textContent}`);
+    if (now > level + 1) found.push(`a heading level is skipped before ${heading.textContent}`);
     level = now;
   }
   for (const table of document.querySelectorAll("table")) {
     if (!table.caption?.textContent || !table.querySelector("thead th[scope=col]")) found.push("a table without caption or headings");
   }
   const ids = [...document.querySelectorAll("[id]")].map((element) => element.id);
-  if (new Set(ids).size !== ids.length) found.push("an id twice");
+  if (new Set(ids).size !== ids.length) found.push("a duplicate id");
   return found;
 });

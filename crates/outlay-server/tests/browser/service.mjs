@@ -1,10 +1,10 @@
-// A real service, and a client that plays with it.
+// Starts a real service and acts as its client.
 
 import { execFileSync, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
 const outlay = process.env.OUTLAY;
-/** Whatever happens here, no service is left behind. */
+/** Running services, killed when the test ends for any reason. */
 const running = new Set();
 process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
@@ -26,7 +26,7 @@ export async function serve(folder, listen = "127.0.0.1:0", more = []) {
   return { base: address, stop: () => end("SIGTERM"), kill: () => end("SIGKILL") };
 }
 
-/** A token for a service that does not run. */
+/** Creates a token while the service is not running. */
 export function makeToken(folder, scopes, campaign) {
   const more = campaign === undefined ? [] : ["--campaign", campaign];
   const given = ["token", "create", "--data", folder, ...scopes.flatMap((scope) => ["--scope", scope]), ...more];
@@ -49,7 +49,7 @@ export function client(base) {
       const { tag } = await call("GET", `/v1/campaigns/${id}`);
       return call("PATCH", `/v1/campaigns/${id}`, { status }, { "If-Match": tag });
     },
-    /** Plays rounds; `tells` says which outcomes are reported. Chances are those of TASKS, if it is one of them. */
+    /** Plays rounds; reports the outcomes selected by `tells`. Success follows the curves of TASKS. */
     async play(id, rounds, random, tells = () => true, most = 1) {
       for (let round = 0; round < rounds; round += 1) {
         const asked = (await call("POST", `/v1/campaigns/${id}/rounds`, {})).value;
@@ -73,7 +73,7 @@ const TASKS = [
 
 export const PROBLEM = { budget: 100, task: TASKS.map(({ name, scale }) => ({ name, curve: { family: "exponential", scale } })) };
 
-/** The same numbers each time. */
+/** Pseudorandom numbers with a fixed seed. */
 export function generator(seed) {
   let state = seed >>> 0;
   return () => {

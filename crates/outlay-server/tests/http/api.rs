@@ -1,4 +1,4 @@
-//! Every call once, and the errors that clients rely on.
+//! Every call of the API, and the errors that clients rely on.
 
 use std::io::{Read, Write};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::{CAMPAIGN, Running};
 const SHOP: &str = "/v1/campaigns/shop";
 
 #[test]
-fn ask_and_tell() {
+fn ask_and_report() {
     let service = Running::new();
     let client = service.client();
     let made = client.json("PUT", SHOP, CAMPAIGN);
@@ -21,7 +21,7 @@ fn ask_and_tell() {
         (201, Some(SHOP), Some("\"1.0.0.0\"")),
         "{made:?}"
     );
-    assert_eq!(client.json("PUT", SHOP, CAMPAIGN).status, 200, "the same again");
+    assert_eq!(client.json("PUT", SHOP, CAMPAIGN).status, 200, "a repeated request");
     let other = client.json("PUT", SHOP, &CAMPAIGN.replace("10", "11"));
     assert_eq!((other.status, other.code().as_str()), (409, "campaign-exists"));
 
@@ -37,9 +37,9 @@ fn ask_and_tell() {
     assert!((spends - 10.0).abs() < 1e-9);
 
     let report = r#"{"results": [{"task": "a", "completed": true, "reward": 0.7}, {"task": "b", "completed": false}]}"#;
-    let told = client.json("PUT", &format!("{SHOP}/rounds/1/feedback"), report);
+    let reported = client.json("PUT", &format!("{SHOP}/rounds/1/feedback"), report);
     assert_eq!(
-        (told.status, told.json()),
+        (reported.status, reported.json()),
         (200, json!({"accepted": 2, "duplicate": 0, "late": 0}))
     );
     let again = client.json("PUT", &format!("{SHOP}/rounds/1/feedback"), report);
@@ -130,12 +130,12 @@ fn many_reports_at_once() {
     };
     let good = r#"{"round": 1, "results": [{"task": "a", "completed": false}]}"#;
     let unknown = r#"{"round": 9, "results": [{"task": "a", "completed": false}]}"#;
-    let told = send(&format!("{good}\n\n{unknown}\r\n{good}\n"));
-    assert_eq!(told.status, 200, "{told:?}");
-    let told = told.json();
-    assert_eq!((&told["accepted"], &told["duplicate"]), (&json!(1), &json!(1)));
+    let reported = send(&format!("{good}\n\n{unknown}\r\n{good}\n"));
+    assert_eq!(reported.status, 200, "{reported:?}");
+    let reported = reported.json();
+    assert_eq!((&reported["accepted"], &reported["duplicate"]), (&json!(1), &json!(1)));
     assert_eq!(
-        (&told["refused"][0]["line"], &told["refused"][0]["code"]),
+        (&reported["refused"][0]["line"], &reported["refused"][0]["code"]),
         (&json!(3), &json!("no-round"))
     );
     let second = r#"{"round": 2, "results": [{"task": "a", "completed": false}]}"#;
@@ -155,7 +155,7 @@ fn many_reports_at_once() {
 }
 
 #[test]
-fn what_has_not_changed_is_not_sent_again() {
+fn an_unchanged_campaign_is_answered_with_304() {
     let service = Running::new();
     let client = service.client();
     client.json("PUT", SHOP, CAMPAIGN);
@@ -167,7 +167,7 @@ fn what_has_not_changed_is_not_sent_again() {
 }
 
 #[test]
-fn a_round_that_expires_is_a_change() {
+fn an_expired_round_changes_the_tag() {
     let service = Running::new();
     let client = service.client();
     client.json("PUT", SHOP, &CAMPAIGN.replacen('{', r#"{"expiry_seconds": 1, "#, 1));
@@ -179,7 +179,7 @@ fn a_round_that_expires_is_a_change() {
 }
 
 #[test]
-fn a_change_names_the_version_that_it_is_for() {
+fn a_change_requires_the_current_version() {
     let service = Running::new();
     let client = service.client();
     client.json("PUT", SHOP, CAMPAIGN);
@@ -196,7 +196,7 @@ fn a_change_names_the_version_that_it_is_for() {
     assert_eq!(
         (paused.status, paused.header("etag")),
         (200, Some("\"2.1.0.1\"")),
-        "a round in between does not matter"
+        "rounds do not change the version"
     );
     assert_eq!(client.json("POST", &format!("{SHOP}/rounds"), "{}").code(), "campaign-paused");
     assert_eq!(change(&[("if-match", "*")], r#"{"status": "open"}"#).status, 200);
@@ -293,9 +293,9 @@ fn every_error_is_a_problem() {
     );
 }
 
-/// The same head, and no body.
+/// HEAD returns the same headers as GET, without a body.
 #[test]
-fn whatever_may_be_got_may_be_asked_for_without_its_body() {
+fn head_answers_like_get_without_a_body() {
     let service = Running::new();
     let client = service.client();
     client.json("PUT", SHOP, CAMPAIGN);
@@ -325,7 +325,7 @@ fn whatever_may_be_got_may_be_asked_for_without_its_body() {
 }
 
 #[test]
-fn the_type_of_every_error_leads_to_a_page() {
+fn the_type_of_every_error_resolves_to_a_page() {
     let service = Running::new();
     let client = service.client();
     for code in ErrorCode::ALL {
@@ -350,7 +350,7 @@ fn the_type_of_every_error_leads_to_a_page() {
 }
 
 #[test]
-fn answers_are_safe_to_show_and_have_an_id() {
+fn answers_have_security_headers_and_an_id() {
     let service = Running::new();
     let client = service.client();
     for answer in [client.get("/livez"), client.get("/nowhere"), client.get("/v1/campaigns")] {
@@ -373,7 +373,7 @@ fn answers_are_safe_to_show_and_have_an_id() {
 }
 
 #[test]
-fn figures_count_what_happened() {
+fn metrics_count_requests_and_outcomes() {
     let service = Running::new();
     let client = service.client();
     client.json("PUT", SHOP, CAMPAIGN);
@@ -410,7 +410,7 @@ fn figures_count_what_happened() {
 }
 
 #[test]
-fn answers_are_compressed_for_clients_that_ask_for_it() {
+fn answers_are_compressed_on_request() {
     let service = Running::new();
     let client = service.client();
     assert_eq!(client.get("/openapi.json").header("content-encoding"), None);

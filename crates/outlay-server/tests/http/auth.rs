@@ -1,5 +1,5 @@
-//! Every path and method with every kind of token. What is expected is written down here by hand;
-//! which paths there are is read from the description of the API, and one without a row fails.
+//! Every path and method with every kind of token. The expected results are listed by hand; the
+//! paths are read from the description of the API, and a path without a row fails.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -15,16 +15,16 @@ use super::client::{Client, connect};
 use super::{CAMPAIGN, Running};
 use crate::support::wrapped::Wrapped;
 
-/// Who may pass.
+/// The permission that a request needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Needs {
-    /// Everybody, even without a token.
+    /// None, not even a token.
     Nothing,
     /// This scope, for the campaign in the path.
     Campaign(&'static str),
     /// This scope, for all campaigns.
     All(&'static str),
-    /// This scope, for whichever campaign.
+    /// This scope, for any campaign.
     Any(&'static str),
 }
 
@@ -57,7 +57,7 @@ const TABLE: [(&str, &str, Needs); 24] = [
     ("get", "/problems/{code}", Nothing),
 ];
 
-/// A token, what it is called here, and what it is: scope and whether for one campaign.
+/// A token, its name in this test, and, if it is valid, its scope and restriction.
 struct Kind {
     name: String,
     token: Option<String>,
@@ -71,11 +71,11 @@ enum Reach {
     Elsewhere,
     /// Several campaigns, among them the one in the path.
     Group,
-    /// Several others.
+    /// Several campaigns, without the one in the path.
     OtherGroup,
 }
 
-/// What a token is restricted to.
+/// The campaigns that a token is restricted to.
 const REACHES: [(Reach, Option<&str>); 5] = [
     (Reach::All, None),
     (Reach::Here, Some("shop")),
@@ -87,7 +87,7 @@ const REACHES: [(Reach, Option<&str>); 5] = [
 /// The admin token for all campaigns.
 const ADMIN: usize = 3 * REACHES.len();
 
-/// What must come of it: let through, or refused with this status.
+/// The status of the refusal, or `None` if the request must be authorized.
 fn expected(needs: Needs, kind: &Kind) -> Option<u16> {
     let (scope, reaches): (&str, &[Reach]) = match needs {
         Nothing => return None,
@@ -159,8 +159,8 @@ fn described() -> BTreeSet<(String, String)> {
         .collect()
 }
 
-/// Sends what passes the gate; what the handler makes of it does not matter here.
-fn knock(client: &Client, method: &str, path: &str) -> u16 {
+/// Sends a request and returns its status; only authorization matters here.
+fn send_request(client: &Client, method: &str, path: &str) -> u16 {
     let real = path
         .replace("{campaign}", "shop")
         .replace("{round}", "1")
@@ -193,7 +193,7 @@ fn every_path_with_every_kind_of_token() {
                 .token
                 .as_ref()
                 .map_or_else(|| service.client(), |token| service.client().with_token(token));
-            let status = knock(&client, method, path);
+            let status = send_request(&client, method, path);
             let is_right = match expected(needs, kind) {
                 Some(refused) => status == refused,
                 None => status != 401 && status != 403,
@@ -211,12 +211,12 @@ fn every_path_with_every_kind_of_token() {
 }
 
 #[test]
-fn the_first_token_shuts_the_door_and_the_last_does_not_open_it() {
+fn the_first_token_turns_authentication_on_for_good() {
     let service = Running::new();
     let open = service.client();
     assert_eq!(open.get("/v1/campaigns").status, 200);
     let lame = open.json("POST", "/v1/tokens", r#"{"scopes": ["read"]}"#);
-    assert_eq!(lame.code(), "bad-request", "nobody could make another");
+    assert_eq!(lame.code(), "bad-request", "the first token must be able to create others");
     let made = open.json("POST", "/v1/tokens", r#"{"scopes": ["admin"]}"#);
     assert_eq!(made.status, 201);
     for id in ["", "../x", "no such!", "*", "a*b"] {
@@ -251,7 +251,7 @@ fn the_first_token_shuts_the_door_and_the_last_does_not_open_it() {
 }
 
 #[test]
-fn one_token_does_not_use_up_everything() {
+fn rate_limits_are_separate_for_each_token() {
     let store = Arc::new(MemoryStore::new());
     let kinds = kinds(&store);
     let service = Running::with(store, Limits { requests_per_second: 1, ..Limits::default() });
@@ -263,11 +263,11 @@ fn one_token_does_not_use_up_everything() {
         (refused.code().as_str(), refused.header("retry-after")),
         ("too-many-requests", Some("1"))
     );
-    assert_eq!(ask(&kinds[ADMIN]).status, 200, "another token is not held up");
+    assert_eq!(ask(&kinds[ADMIN]).status, 200, "another token is not limited");
 }
 
 #[test]
-fn without_tokens_other_names_for_this_machine_are_refused() {
+fn without_tokens_only_loopback_hosts_are_accepted() {
     let service = Running::new();
     let ask = |host: &str| {
         service
@@ -279,7 +279,7 @@ fn without_tokens_other_names_for_this_machine_are_refused() {
 }
 
 #[test]
-fn a_use_is_noted_in_the_store_and_shown() {
+fn the_last_use_of_a_token_is_stored_and_listed() {
     let store = Arc::new(MemoryStore::new());
     let kinds = kinds(&store);
     let service = Running::with(store.clone(), Limits::default());
@@ -305,13 +305,13 @@ fn a_use_is_noted_in_the_store_and_shown() {
         .iter()
         .filter(|token| token.get("last_used_at").is_some())
         .collect();
-    assert_eq!(used.len(), 2, "the one that asks is being used: {list}");
+    assert_eq!(used.len(), 2, "listing tokens is a use of the admin token: {list}");
     assert!(used.iter().any(|token| token["id"] == id.as_str()));
 }
 
-/// Whoever revokes a token and hangs up has revoked it.
+/// A revocation takes effect even if the client hangs up before the answer.
 #[test]
-fn a_token_is_revoked_even_if_nobody_waits_for_the_answer() {
+fn a_token_is_revoked_even_if_the_client_hangs_up() {
     let store = Wrapped::new(false, |store, batch| {
         if batch.iter().any(|command| matches!(command, Command::RevokeToken(_))) {
             std::thread::sleep(Duration::from_millis(300));
@@ -335,7 +335,7 @@ fn a_token_is_revoked_even_if_nobody_waits_for_the_answer() {
     socket.write_all(head.as_bytes()).unwrap();
     std::thread::sleep(Duration::from_millis(100));
     drop(socket);
-    assert_eq!(client.get("/v1/campaigns").status, 200, "the store takes its time");
+    assert_eq!(client.get("/v1/campaigns").status, 200, "the store has not finished yet");
     std::thread::sleep(Duration::from_millis(600));
     assert_eq!(client.get("/v1/campaigns").status, 401);
 }

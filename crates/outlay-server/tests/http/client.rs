@@ -1,4 +1,4 @@
-//! A client that sends exactly what it is told to, and nothing else.
+//! A client that sends exactly the given bytes and nothing else.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// An answer, read whole.
+/// A complete answer.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
@@ -28,7 +28,7 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The code of an error, after a look at whether it is one in every respect.
+    /// The code of an error, after checking that the answer is a complete problem document.
     pub(crate) fn code(&self) -> String {
         assert_eq!(self.header("content-type"), Some("application/problem+json"), "{self:?}");
         let problem = self.json();
@@ -94,7 +94,7 @@ impl Client {
     /// Sends these bytes and reads one answer to the end of the connection.
     pub(crate) fn raw(&self, bytes: &[u8]) -> Answer {
         let mut stream = connect(self.address);
-        // A server that has heard enough answers before everything is sent.
+        // A server may refuse a request before all of it has been sent.
         let _ = stream.write_all(bytes);
         read(&mut stream)
     }
@@ -121,7 +121,7 @@ pub(crate) fn read(stream: &mut TcpStream) -> Answer {
     }
 }
 
-/// The answer, if all of it is there.
+/// The answer, if all of it has arrived.
 fn whole(bytes: &[u8]) -> Option<Answer> {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
     let head = String::from_utf8(bytes[..end].to_vec()).unwrap();

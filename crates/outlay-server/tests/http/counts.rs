@@ -92,8 +92,8 @@ fn result(task: &str, (completions, reward, spend): (u64, f64, Option<f64>)) -> 
 
 const TASKS: [&str; 3] = ["search", "social", "mail"];
 
-/// The daily loop and the service decide the same splits from the same counts, to the last bit, and
-/// show the same sums.
+/// The daily loop and the service compute bit-identical splits from the same counts, and show the
+/// same sums.
 fn follows_the_daily_loop(client: &Client, learner: &str) {
     let problem = Problem::from_json(&problem().to_string(), &NoFiles).unwrap();
     let learner_spec = learner.parse().unwrap();
@@ -115,8 +115,12 @@ fn follows_the_daily_loop(client: &Client, learner: &str) {
         };
         daily.report(&[0, 1, 2].map(entry)).unwrap();
         let results = [0, 1, 2].map(|task| result(TASKS[task], outcome(round, task)));
-        let told = report(client, &place, round, &results);
-        assert_eq!(told.json(), json!({ "accepted": 3, "duplicate": 0, "late": 0 }), "{told:?}");
+        let reported = report(client, &place, round, &results);
+        assert_eq!(
+            reported.json(),
+            json!({ "accepted": 3, "duplicate": 0, "late": 0 }),
+            "{reported:?}"
+        );
     }
     let (state, status) = (client.get(&place).json(), daily.status().unwrap());
     assert_eq!(state["dispersion"], 1.0);
@@ -176,8 +180,8 @@ fn in_a_folder_and_after_a_restart() {
     assert_eq!(shown(&Running::with(open(), Limits::default())), before);
 }
 
-/// All outcomes of some rounds, one report per outcome, per round and per request, in other orders:
-/// the same counts and the same next split.
+/// Reports the outcomes of some rounds one by one, by round and in one request, in different
+/// orders: the counts and the next split are the same.
 #[test]
 fn a_report_equals_its_parts_in_any_order() {
     let service = Running::new();
@@ -205,12 +209,13 @@ fn a_report_equals_its_parts_in_any_order() {
                 let lines: Vec<String> = (1..=9).rev().map(line).collect();
                 let headers = [("content-type", "application/x-ndjson")];
                 let path = format!("{place}/feedback");
-                let told = client.send("POST", &path, &headers, Some(lines.join("\n").as_bytes()));
-                assert_eq!(told.json()["accepted"], 27, "{told:?}");
+                let reported =
+                    client.send("POST", &path, &headers, Some(lines.join("\n").as_bytes()));
+                assert_eq!(reported.json()["accepted"], 27, "{reported:?}");
             }
         }
         if way == 1 {
-            // The order above need not reach every pair of round and task.
+            // The order above may miss some pairs of round and task.
             (1..=9).for_each(|round| {
                 assert_eq!(report(&client, &place, round, &results(round)).status, 200);
             });
@@ -220,7 +225,7 @@ fn a_report_equals_its_parts_in_any_order() {
     assert!(shown.iter().all(|tasks| *tasks == shown[0]), "{shown:#?}");
 }
 
-/// Invalid outcomes are refused in the words of the daily loop.
+/// Invalid outcomes are refused with the messages of the daily loop.
 #[test]
 fn invalid_counts_are_refused_in_the_words_of_the_daily_loop() {
     let service = Running::new();
@@ -272,7 +277,7 @@ fn invalid_counts_are_refused_in_the_words_of_the_daily_loop() {
         assert_eq!(refused.json()["pointer"], format!("/results/0/{pointer}"), "{refused:?}");
     }
     assert_eq!(client.get(&place).json()["stats_version"], 0);
-    // Five reports of the largest number are more than is counted.
+    // Five reports of the largest count exceed the limit of the sum.
     client.json("POST", &format!("{place}/rounds"), r#"{"count": 5}"#);
     let most = json!({ "task": "search", "completions": 1_000_000_000_u64, "reward": 5e10 });
     let statuses: Vec<u16> = (1..=5)
@@ -281,7 +286,7 @@ fn invalid_counts_are_refused_in_the_words_of_the_daily_loop() {
     assert_eq!(statuses, [200, 200, 200, 200, 422]);
 }
 
-/// Without volumes, outcomes are shown as before there were counts.
+/// Without volumes, outcomes are shown as in versions without counts.
 #[test]
 fn campaigns_without_volumes_show_completed() {
     let service = Running::new();

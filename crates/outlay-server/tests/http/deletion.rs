@@ -26,8 +26,8 @@ fn begin(client: &Client) {
         let asked = client.json("POST", "/v1/campaigns/shop/rounds", "{}");
         assert_eq!(asked.status, 201, "{asked:?}");
     }
-    let told = client.json("PUT", "/v1/campaigns/shop/rounds/1/feedback", FEEDBACK);
-    assert_eq!(told.status, 200);
+    let reported = client.json("PUT", "/v1/campaigns/shop/rounds/1/feedback", FEEDBACK);
+    assert_eq!(reported.status, 200);
 }
 
 #[test]
@@ -47,8 +47,8 @@ fn a_campaign_is_deleted_when_it_is_closed_or_forced() {
     for path in [SHOP, "/v1/campaigns/shop/rounds", "/v1/campaigns/shop/events"] {
         assert_eq!(client.get(path).code(), "no-campaign", "{path}");
     }
-    let told = client.json("PUT", "/v1/campaigns/shop/rounds/1/feedback", FEEDBACK);
-    assert_eq!(told.code(), "no-campaign");
+    let reported = client.json("PUT", "/v1/campaigns/shop/rounds/1/feedback", FEEDBACK);
+    assert_eq!(reported.code(), "no-campaign");
     assert_eq!(delete(&client, SHOP, &[ANY]).code(), "no-campaign");
     assert_eq!(client.get("/v1/campaigns").json()["campaigns"].as_array().unwrap().len(), 0);
     // The id is free; nothing of the old campaign is left.
@@ -59,7 +59,7 @@ fn a_campaign_is_deleted_when_it_is_closed_or_forced() {
 }
 
 #[test]
-fn the_room_of_a_deleted_campaign_is_free() {
+fn deleting_a_campaign_frees_its_place_in_the_limit() {
     let limits = Limits { campaigns: 1, ..Limits::default() };
     let service = Running::with(Arc::new(outlay_server::store::MemoryStore::new()), limits);
     let client = service.client();
@@ -91,20 +91,20 @@ fn old_rounds_are_compacted_and_then_refused() {
     let correction = r#"{"task": "a", "completed": false, "why": "wrong"}"#;
     let refused = client.json("POST", "/v1/campaigns/shop/rounds/1/corrections", correction);
     assert_eq!(refused.code(), "round-compacted");
-    let told = client.json("PUT", "/v1/campaigns/shop/rounds/3/feedback", FEEDBACK);
-    assert_eq!(told.json()["accepted"], 1);
+    let reported = client.json("PUT", "/v1/campaigns/shop/rounds/3/feedback", FEEDBACK);
+    assert_eq!(reported.json()["accepted"], 1);
     let rounds = client.get("/v1/campaigns/shop/rounds").json();
     assert_eq!(rounds["rounds"].as_array().unwrap().len(), 1);
     let unknown = client.json("PUT", "/v1/campaigns/shop/rounds/9/feedback", FEEDBACK);
     assert_eq!(unknown.code(), "no-round");
 }
 
-/// Two replicas: one deletes, the other answers 404 to everything, and nothing that it writes
-/// late comes back.
+/// Two replicas: one deletes a campaign, the other answers 404 to everything, and its late writes
+/// do not restore any rows.
 #[test]
 fn other_replicas_notice_a_deletion() {
     let Some(database) = Database::new() else { return };
-    // Nothing is read again by itself within the test.
+    // The replica does not refresh its state within the test.
     let limits = || Limits { staleness_ms: 3_600_000, ..Limits::default() };
     let one = Running::with(Arc::new(database.store()), limits());
     let other = Running::with(Arc::new(database.store()), limits());
@@ -113,9 +113,9 @@ fn other_replicas_notice_a_deletion() {
     assert_eq!(late.get(SHOP).status, 200);
     assert_eq!(late.json("POST", "/v1/campaigns/shop/rounds", "{}").status, 201);
     assert_eq!(delete(&one.client(), "/v1/campaigns/shop?force=true", &[ANY]).status, 204);
-    // What the other replica has in memory is of no use: the database refuses.
-    let told = late.json("PUT", "/v1/campaigns/shop/rounds/2/feedback", FEEDBACK);
-    assert_eq!(told.code(), "no-campaign");
+    // The other replica still has the campaign in memory, but the database refuses its writes.
+    let reported = late.json("PUT", "/v1/campaigns/shop/rounds/2/feedback", FEEDBACK);
+    assert_eq!(reported.code(), "no-campaign");
     assert_eq!(late.json("POST", "/v1/campaigns/shop/rounds", "{}").code(), "no-campaign");
     assert_eq!(late.get(SHOP).code(), "no-campaign");
     let store = database.store();
@@ -124,14 +124,14 @@ fn other_replicas_notice_a_deletion() {
         assert_eq!(database.sql(&format!("SELECT count(*) FROM {table}")), ["0"], "{table}");
     }
     assert_eq!(database.sql("SELECT id FROM deletion WHERE is_purged"), ["shop"]);
-    // A new campaign of the same id: both replicas know only that one.
+    // A new campaign with the same id: both replicas use the new one.
     begin(&late);
     assert_eq!(one.client().get(SHOP).json()["rounds"], 3);
     assert_eq!(store.verify().unwrap().faults, Vec::<String>::new());
 }
 
-/// A replica that asks and reports all the time while another deletes the campaign and begins it
-/// again: counts are always those of the rows.
+/// One replica asks and reports continuously while another deletes and recreates the campaign: the
+/// counts always match the rows.
 #[test]
 fn deletions_under_load_leave_nothing_behind() {
     let Some(database) = Database::new() else { return };
@@ -149,8 +149,8 @@ fn deletions_under_load_leave_nothing_behind() {
                     if asked.status == 201 {
                         let round = asked.json()["rounds"][0].to_string();
                         let path = format!("/v1/campaigns/shop/rounds/{round}/feedback");
-                        let told = client.json("PUT", &path, FEEDBACK);
-                        assert!([200, 404, 409, 503].contains(&told.status), "{told:?}");
+                        let reported = client.json("PUT", &path, FEEDBACK);
+                        assert!([200, 404, 409, 503].contains(&reported.status), "{reported:?}");
                     }
                 }
             });

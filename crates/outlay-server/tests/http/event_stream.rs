@@ -16,10 +16,10 @@ use crate::support::database::Database;
 
 const PATH: &str = "/v1/campaigns/shop/events/stream";
 
-/// A stream on its way.
+/// An open stream.
 struct Stream(BufReader<TcpStream>);
 
-/// An event as it came: id, type and data.
+/// An event as received: id, type and data.
 type Got = (String, String, Value);
 
 impl Stream {
@@ -46,11 +46,11 @@ impl Stream {
         (count > 0).then(|| line.trim_end().to_owned())
     }
 
-    /// The next event; none at the end.
+    /// The next event; `None` at the end.
     fn next(&mut self) -> Option<Got> {
         let (mut id, mut kind) = (String::new(), String::new());
         loop {
-            // The last chunk is empty; the connection may be used again.
+            // The last chunk is empty; the connection can be reused.
             let line = self.line().filter(|line| line != "0")?;
             match line.split_once(": ") {
                 Some(("id", text)) => id = text.to_owned(),
@@ -58,7 +58,7 @@ impl Stream {
                 Some(("data", text)) => {
                     return Some((id, kind, serde_json::from_str(text).unwrap()));
                 }
-                // Sizes of chunks, comments, and when to come back.
+                // Skips chunk sizes, comments and the retry interval.
                 _ => {}
             }
         }
@@ -79,7 +79,7 @@ fn ask(service: &Running) {
 }
 
 #[test]
-fn events_come_as_they_happen_and_after_the_last_one_known() {
+fn events_are_streamed_live_and_resumed() {
     let service = Running::new();
     begin(&service);
     let mut new = Stream::open(&service, PATH, "");
@@ -93,19 +93,19 @@ fn events_come_as_they_happen_and_after_the_last_one_known() {
     let feedback = r#"{"results": [{"task": "a", "completed": true, "reward": 0.5}]}"#;
     service.client().json("PUT", "/v1/campaigns/shop/rounds/1/feedback", feedback);
     assert_eq!(new.next().unwrap().1, "told");
-    // From the beginning, and from where another stream ended.
+    // From the beginning, and from the end of another stream.
     let mut all = Stream::open(&service, &format!("{PATH}?after=0"), "");
     assert_eq!(all.kinds(3), ["created", "asked", "told"]);
     let mut rest = Stream::open(&service, PATH, &format!("last-event-id: {id}\r\n"));
     assert_eq!(rest.kinds(1), ["told"]);
-    // The list has the same.
+    // The list returns the same events.
     let list = service.client().get(&format!("/v1/campaigns/shop/events?after={id}")).json();
     let again = Stream::open(&service, PATH, &format!("last-event-id: {id}\r\n")).next().unwrap();
     assert_eq!(list["events"][0], again.2);
 }
 
 #[test]
-fn many_events_come_in_order_and_none_is_missing() {
+fn many_events_are_streamed_in_order_and_completely() {
     let service = Running::new();
     begin(&service);
     let mut stream =
@@ -140,7 +140,7 @@ fn a_stream_ends_with_its_campaign_with_the_service_and_in_time() {
 }
 
 #[test]
-fn streams_leave_room_for_requests() {
+fn streams_do_not_use_up_all_connections() {
     let limits = Limits { connections: 8, ..Limits::default() };
     let service = Running::with(Arc::new(MemoryStore::new()), limits);
     begin(&service);
@@ -149,7 +149,7 @@ fn streams_leave_room_for_requests() {
     assert_eq!(service.client().get("/v1/campaigns/shop").status, 200);
     drop(streams);
     let begun = Instant::now();
-    // A client that is gone is noticed when something is sent to it.
+    // The server notices a disconnected client when it next sends an event.
     loop {
         ask(&service);
         if service.client().get(&format!("{PATH}?max_seconds=1")).status == 200 {
@@ -171,9 +171,9 @@ fn bad_positions_are_refused() {
     assert_eq!(client.get("/v1/campaigns/nobody/events/stream").code(), "no-campaign");
 }
 
-/// What another replica writes comes, too.
+/// Events written by another replica are streamed too.
 #[test]
-fn events_of_other_replicas_come() {
+fn events_of_other_replicas_are_streamed() {
     let Some(database) = Database::new() else { return };
     let one = Running::with(Arc::new(database.store()), Limits::default());
     let other = Running::with(Arc::new(database.store()), Limits::default());
@@ -186,5 +186,5 @@ fn events_of_other_replicas_come() {
     let mut seqs: Vec<String> = (0..150).map(|_| stream.next().unwrap().0).collect();
     seqs.sort();
     seqs.dedup();
-    assert_eq!(seqs.len(), 150, "each comes once on one stream");
+    assert_eq!(seqs.len(), 150, "each event arrives once per stream");
 }

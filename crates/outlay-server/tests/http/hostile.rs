@@ -1,4 +1,4 @@
-//! Clients that mean harm, or are broken. Everybody else must go on.
+//! Malicious or broken clients. Other clients must still be served.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ fn one_byte_too_many() {
     assert_ne!(service.client().json("PUT", SHOP, &just).status, 413);
     let more = service.client().json("PUT", SHOP, &just.replace(" \"}", "  \"}"));
     assert_eq!((more.status, more.code().as_str()), (413, "too-large"));
-    // In chunks, without a word about the length.
+    // In chunks, without a content length.
     let mut chunked =
         format!("PUT {SHOP} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n")
             .into_bytes();
@@ -44,7 +44,7 @@ fn one_byte_too_many() {
 }
 
 #[test]
-fn json_that_is_none() {
+fn invalid_json_is_refused() {
     let service = Running::new();
     let client = service.client();
     client.json("PUT", SHOP, CAMPAIGN);
@@ -71,11 +71,11 @@ fn json_that_is_none() {
             String::from_utf8_lossy(&body[..body.len().min(60)])
         );
     }
-    assert_eq!(client.get(SHOP).json()["rounds"], 0, "something was handed out all the same");
+    assert_eq!(client.get(SHOP).json()["rounds"], 0, "a round was issued all the same");
 }
 
 #[test]
-fn headers_that_do_not_end() {
+fn endless_headers_are_cut_off() {
     let service = running(impatient());
     let begun = Instant::now();
     let mut sockets: Vec<_> = (0..50).map(|_| connect(service.address())).collect();
@@ -85,16 +85,16 @@ fn headers_that_do_not_end() {
     assert_eq!(service.client().get("/livez").status, 200);
     for socket in &mut sockets {
         let mut rest = Vec::new();
-        // Closed in order or by a reset: either way it ends.
+        // Closed normally or by a reset.
         let _ = socket.read_to_end(&mut rest);
         let taken = begun.elapsed();
         assert!(taken < Duration::from_secs(10), "{taken:?}");
     }
 }
 
-/// Whoever waits is told that nobody knows; what was under way is finished all the same.
+/// The client gets 503 because the outcome is unknown; the write still takes effect.
 #[test]
-fn an_answer_that_does_not_come() {
+fn a_slow_answer_times_out_but_takes_effect() {
     let store = Wrapped::new(false, |store, batch| {
         if batch.iter().any(|command| matches!(command, Command::Ask(_))) {
             std::thread::sleep(Duration::from_secs(3));
@@ -115,7 +115,7 @@ fn an_answer_that_does_not_come() {
 }
 
 #[test]
-fn a_body_that_does_not_come() {
+fn a_missing_body_times_out() {
     let service = running(impatient());
     let head = format!(
         "PUT {SHOP} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{{"
@@ -124,10 +124,10 @@ fn a_body_that_does_not_come() {
     assert_eq!((answer.status, answer.code().as_str()), (408, "timeout"));
 }
 
-/// Over thirty megabytes are asked for at once, more than any socket holds for a client that does
-/// not read.
+/// Requests over thirty megabytes at once, more than the socket buffers of a client that does not
+/// read can hold.
 #[test]
-fn an_answer_that_nobody_reads() {
+fn a_client_that_does_not_read_is_disconnected() {
     const TIMES: usize = 400;
     let service = running(Limits { unread_timeout: Duration::from_secs(1), ..Limits::default() });
     let size = service.client().get("/openapi.json").body.len();
@@ -141,18 +141,21 @@ fn an_answer_that_nobody_reads() {
         let _ = socket.read_to_end(&mut got);
         got.len()
     };
-    assert!(got_after(Duration::from_millis(100)) > TIMES * size, "whoever reads gets everything");
+    assert!(
+        got_after(Duration::from_millis(100)) > TIMES * size,
+        "a client that reads gets everything"
+    );
     let got = got_after(Duration::from_secs(5));
     assert!(
         got > 0 && got < TIMES * size,
-        "{got} of {} bytes had waited for five seconds",
+        "{got} of {} bytes were received after five seconds",
         TIMES * size
     );
     assert_eq!(service.client().get("/livez").status, 200);
 }
 
 #[test]
-fn sockets_that_are_held_do_not_keep_others_out() {
+fn held_sockets_do_not_block_other_clients() {
     let service = running(Limits { connections: 20, ..Limits::default() });
     let mut held: Vec<_> = (0..60).map(|_| connect(service.address())).collect();
     for socket in &mut held {
@@ -165,12 +168,12 @@ fn sockets_that_are_held_do_not_keep_others_out() {
     }
 }
 
-/// Half of them begin a body, which is no request either until it is there.
+/// Half of them send part of a body, which is not a complete request either.
 #[test]
 fn slow_sockets_are_cut_and_healthy_clients_are_all_served() {
-    const SEATS: usize = 60;
+    const CONNECTIONS: usize = 60;
     const SLOW: usize = 200;
-    let service = running(Limits { connections: SEATS, ..Limits::default() });
+    let service = running(Limits { connections: CONNECTIONS, ..Limits::default() });
     assert_eq!(service.client().json("PUT", SHOP, CAMPAIGN).status, 201);
     let begin = |number: usize| match number % 2 {
         0 => "GET /livez HTTP/1.1\r\nhost: localhost\r\nx-slow: ".to_owned(),
@@ -206,12 +209,12 @@ fn slow_sockets_are_cut_and_healthy_clients_are_all_served() {
         !matches!(socket.read(&mut [0; 4096]), Err(error) if error.kind() == std::io::ErrorKind::WouldBlock)
     };
     let cut = slow.iter_mut().filter_map(|socket| is_cut(socket).then_some(())).count();
-    assert!(cut >= SLOW - SEATS, "{cut} of {SLOW} were cut for {SEATS} seats");
+    assert!(cut >= SLOW - CONNECTIONS, "{cut} of {SLOW} were cut for {CONNECTIONS} connections");
 }
 
-/// Connections for health are not counted among the others.
+/// Health checks do not count against the limit of connections.
 #[test]
-fn when_all_connections_are_busy_a_newcomer_gets_503_and_health_is_answered() {
+fn with_all_connections_busy_new_clients_get_503_and_health_is_served() {
     let service = running(Limits { connections: 0, ..Limits::default() });
     let answer = service.client().get("/v1/campaigns");
     assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")));
@@ -223,7 +226,7 @@ fn when_all_connections_are_busy_a_newcomer_gets_503_and_health_is_answered() {
 /// A client that sends its body after its headers, as many do, and uses the connection again. The
 /// body of a refused request is read, or the answer says that the connection is closed.
 #[test]
-fn a_refusal_leaves_the_connection_usable_or_says_that_it_is_closed() {
+fn a_rejected_request_keeps_the_connection_usable_or_announces_its_close() {
     let service = Running::new();
     let body = " ".repeat(100_000);
     let cases = [
@@ -261,7 +264,7 @@ fn long_headers_are_refused_in_words() {
     assert_eq!(with(most / 2).status, 200);
     let long = with(most);
     assert_eq!((long.status, long.code().as_str()), (431, "headers-too-large"));
-    // Far above the limit nobody reads to the end: a bare status.
+    // Far above the limit the server does not read to the end and sends a bare status.
     let endless = with(most * 5);
     assert_eq!((endless.status, endless.body.as_str()), (431, ""));
 }
@@ -290,7 +293,7 @@ fn several_requests_at_once_are_answered_in_order() {
 }
 
 #[test]
-fn what_is_not_http_is_not_answered_with_a_panic() {
+fn invalid_http_causes_no_panic() {
     let service = Running::new();
     let cases: [&[u8]; 5] = [
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",

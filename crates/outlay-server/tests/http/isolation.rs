@@ -1,4 +1,4 @@
-//! One campaign or one request does not hold up the others.
+//! One campaign or request does not delay the others.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -14,7 +14,8 @@ use super::{CAMPAIGN, Running};
 const SOON: Duration = Duration::from_millis(900);
 const SOLVE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Steep S-curves that are worth what they cost, all of them different: seconds of branch and bound.
+/// Steep S-curves, all different, whose values are proportional to their costs: they take seconds
+/// of branch and bound.
 fn hard_problem() -> String {
     let task = |number: usize| {
         let half_at = 1.0 + (number as f64 * 0.618_034) % 1.0;
@@ -33,7 +34,7 @@ fn running() -> Running {
 }
 
 #[test]
-fn a_hard_campaign_holds_up_neither_health_nor_other_campaigns() {
+fn a_hard_campaign_delays_neither_health_nor_other_campaigns() {
     let service = running();
     let client = service.client();
     assert_eq!(client.json("PUT", "/v1/campaigns/small", CAMPAIGN).status, 201);
@@ -74,7 +75,7 @@ fn a_client_that_knows_the_campaign_does_not_wait_for_a_split() {
 
 /// A solver is stopped when its client is gone, and its permit is free again.
 #[test]
-fn clients_that_hang_up_leave_no_solvers_behind() {
+fn solvers_stop_when_their_clients_hang_up() {
     let service = running();
     let problem = hard_problem();
     for _ in 0..4 {

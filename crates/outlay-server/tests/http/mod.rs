@@ -1,4 +1,4 @@
-//! The service as its clients meet it: over real sockets, mostly on the store in memory.
+//! The service over real sockets, mostly with the in-memory store.
 
 mod amendments;
 mod api;
@@ -31,10 +31,10 @@ use tokio::sync::oneshot;
 
 use client::Client;
 
-/// A service in a thread of its own, told to stop when it is dropped.
+/// A service in its own thread, stopped when dropped.
 pub(crate) struct Running {
     address: SocketAddr,
-    figures: Option<SocketAddr>,
+    metrics: Option<SocketAddr>,
     stop: Option<oneshot::Sender<()>>,
     ended: Option<std::thread::JoinHandle<Ending>>,
 }
@@ -50,7 +50,7 @@ impl Running {
 
     pub(crate) fn with_settings(store: Arc<dyn Store>, limits: Limits, settings: Settings) -> Self {
         let (stop, stopped) = oneshot::channel::<()>();
-        let (tell, told) = std::sync::mpsc::channel();
+        let (send_address, bound) = std::sync::mpsc::channel();
         let ended = std::thread::spawn(move || {
             let service = CampaignService::open(store, Arc::new(SystemClock), limits).unwrap();
             let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -60,15 +60,17 @@ impl Running {
                 .unwrap();
             runtime.block_on(async move {
                 let server = Server::bind(service, &settings).await.unwrap();
-                tell.send((server.address().unwrap(), server.metrics_address().unwrap())).unwrap();
-                let told = async {
+                send_address
+                    .send((server.address().unwrap(), server.metrics_address().unwrap()))
+                    .unwrap();
+                let stop = async {
                     let _ = stopped.await;
                 };
-                server.run(told).await
+                server.run(stop).await
             })
         });
-        let (address, figures) = told.recv().unwrap();
-        Self { address, figures, stop: Some(stop), ended: Some(ended) }
+        let (address, metrics) = bound.recv().unwrap();
+        Self { address, metrics, stop: Some(stop), ended: Some(ended) }
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -79,12 +81,12 @@ impl Running {
         Client::new(self.address)
     }
 
-    /// Whoever asks for figures where they have an address of their own.
-    pub(crate) fn watcher(&self) -> Client {
-        Client::new(self.figures.unwrap())
+    /// A client of the separate metrics address.
+    pub(crate) fn metrics_client(&self) -> Client {
+        Client::new(self.metrics.unwrap())
     }
 
-    /// Tells it to stop.
+    /// Requests a stop.
     pub(crate) fn stop(&mut self) {
         drop(self.stop.take());
     }

@@ -1,9 +1,9 @@
-//! The description of the API is committed, and true.
+//! The committed description of the API matches the service.
 
 use std::path::Path;
 
 #[test]
-fn the_committed_description_is_the_one_that_is_served() {
+fn the_committed_openapi_document_is_served() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/openapi.json");
     let now = outlay_server::http::openapi_json();
     if std::env::var_os("OPENAPI").is_some_and(|wish| wish == "overwrite") {
@@ -23,7 +23,7 @@ fn the_committed_description_is_the_one_that_is_served() {
 }
 
 #[test]
-fn it_is_what_clients_expect_it_to_be() {
+fn the_openapi_document_has_unique_operations_and_all_schemas() {
     let api: serde_json::Value =
         serde_json::from_str(&outlay_server::http::openapi_json()).unwrap();
     assert_eq!(api["openapi"], "3.1.0");
@@ -38,10 +38,10 @@ fn it_is_what_clients_expect_it_to_be() {
     let count = ids.len();
     ids.sort_unstable();
     ids.dedup();
-    assert_eq!(ids.len(), count, "two operations have one name");
+    assert_eq!(ids.len(), count, "two operations have the same id");
     let text = api.to_string();
     for reference in text.split("\"$ref\":\"#/components/schemas/").skip(1) {
         let name = reference.split('"').next().unwrap();
-        assert!(api["components"]["schemas"].get(name).is_some(), "{name} is not described");
+        assert!(api["components"]["schemas"].get(name).is_some(), "schema {name} is missing");
     }
 }

@@ -1,4 +1,4 @@
-//! What operators rely on: idle connections, hosts, a path prefix, draining, traces, token names.
+//! Features for operators: idle connections, hosts, a path prefix, draining, traces, token names.
 
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ fn running(settings: Settings) -> Running {
 }
 
 #[test]
-fn a_connection_may_be_idle_for_longer_than_headers_may_take() {
+fn the_idle_timeout_may_exceed_the_header_timeout() {
     let limits = Limits {
         header_timeout: Duration::from_millis(300),
         idle_timeout: Duration::from_secs(2),
@@ -39,7 +39,7 @@ fn a_connection_may_be_idle_for_longer_than_headers_may_take() {
         assert_eq!(read(&mut socket).status, 200, "after a pause");
         std::thread::sleep(Duration::from_millis(900));
     }
-    // Headers that do not end are cut as before.
+    // Endless headers are still cut off.
     socket.write_all(b"GET /livez HTTP/1.1\r\nhost: ").unwrap();
     let slow = closed_after(&mut socket);
     assert!(slow < Duration::from_millis(1500), "{slow:?}");
@@ -89,7 +89,7 @@ fn a_request_has_exactly_one_valid_host() {
 }
 
 #[test]
-fn everything_is_below_the_prefix() {
+fn all_paths_are_below_the_prefix() {
     let service = running(Settings { prefix: "/a/outlay".parse().unwrap(), ..local_settings() });
     let client = service.client();
     let made = client.json("PUT", "/a/outlay/v1/campaigns/shop", CAMPAIGN);
@@ -117,20 +117,20 @@ fn everything_is_below_the_prefix() {
 }
 
 #[test]
-fn it_is_not_ready_before_it_stops() {
+fn a_draining_service_is_not_ready() {
     let drain = Duration::from_secs(1);
     let metrics = Some("127.0.0.1:0".parse().unwrap());
     let mut service = running(Settings { drain, metrics, ..local_settings() });
-    let (client, watcher) = (service.client(), service.watcher());
+    let (client, metrics_client) = (service.client(), service.metrics_client());
     assert_eq!(client.get("/readyz").status, 200);
     let begun = Instant::now();
     service.stop();
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(client.get("/readyz").code(), "busy");
-    assert_eq!(watcher.get("/readyz").code(), "busy");
+    assert_eq!(metrics_client.get("/readyz").code(), "busy");
     assert_eq!(client.get("/livez").status, 200);
     assert_eq!(client.json("PUT", "/v1/campaigns/shop", CAMPAIGN).status, 201, "still served");
-    assert_eq!(watcher.get("/metrics").status, 200);
+    assert_eq!(metrics_client.get("/metrics").status, 200);
     assert_eq!(service.ending(), Ending::Stopped);
     assert!(begun.elapsed() >= drain, "{:?}", begun.elapsed());
     assert!(std::net::TcpStream::connect(service.address()).is_err());
@@ -146,7 +146,7 @@ struct Observed {
     trace: Option<TraceContext>,
 }
 
-/// Keeps what it is given.
+/// Collects the summaries it receives.
 #[derive(Debug, Default)]
 struct Kept(Mutex<Vec<Observed>>);
 
@@ -175,7 +175,10 @@ fn a_trace_is_passed_on_and_every_request_is_observed() {
     assert_eq!(answer.json()["trace_id"], TRACE);
     let passed_on = answer.header("traceresponse").unwrap();
     assert!(passed_on.starts_with(&format!("00-{TRACE}-")) && passed_on.ends_with("-01"));
-    assert!(!passed_on.contains("b7ad6b7169203331"), "the span is this request's: {passed_on}");
+    assert!(
+        !passed_on.contains("b7ad6b7169203331"),
+        "the client's span must be replaced by the request's: {passed_on}"
+    );
     let invalid = missing(&given.to_uppercase());
     assert_eq!((invalid.json().get("trace_id"), invalid.header("traceresponse")), (None, None));
 

@@ -1,5 +1,5 @@
-//! A simulated trace, sent over HTTP: every store hands out the splits that the library and the
-//! daily loop decide, to the last bit.
+//! A simulated trace, sent over HTTP: with every store, the splits are bit-identical to those of
+//! the library and the daily loop.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ fn send(client: &Client, learner: &str) {
             "{learner} round {round}, daily loop"
         );
         let completed = trace::outcomes(&problem, &split, &draws, round);
-        // The even split learns from nothing, and is only told that a round is over.
+        // The even split does not learn; it only needs to know that the round is complete.
         match learner {
             "uniform" => campaign.observe_gain(round, 0.0).unwrap(),
             _ => campaign.observe_completed(round, &completed).unwrap(),

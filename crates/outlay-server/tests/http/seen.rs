@@ -19,7 +19,7 @@ fn problem() -> Value {
 }
 
 #[test]
-fn a_campaign_starts_from_the_log_unless_it_is_to_ignore_it() {
+fn a_campaign_starts_from_the_log_unless_configured_otherwise() {
     let service = Running::new();
     let client = service.client();
     let problem_of_file = Problem::from_json(&problem().to_string(), &NoFiles).unwrap();
@@ -31,7 +31,7 @@ fn a_campaign_starts_from_the_log_unless_it_is_to_ignore_it() {
             new["ignore_seen"] = json!(ignore_seen);
         }
         assert_eq!(client.json("PUT", &place, &new.to_string()).status, 201);
-        // The same request again, and one that leaves the choice open.
+        // The same request again, and one that omits the setting.
         assert_eq!(client.json("PUT", &place, &new.to_string()).status, 200);
         let open = json!({ "problem": problem() }).to_string();
         assert_eq!(client.json("PUT", &place, &open).status, 200);

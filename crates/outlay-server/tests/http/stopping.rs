@@ -1,4 +1,4 @@
-//! How it ends.
+//! How the service stops.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use super::{CAMPAIGN, Running};
 use crate::support::wrapped::Wrapped;
 
 #[test]
-fn requests_under_way_are_finished_and_no_new_ones_begun() {
+fn a_stop_finishes_requests_in_progress_and_accepts_no_new_ones() {
     let mut service = Running::new();
     assert_eq!(service.client().get("/readyz").status, 200);
-    // Half a request is under way when it is told to stop.
+    // Half a request has been sent when the service is stopped.
     let mut socket = connect(service.address());
     let head = format!(
         "PUT /v1/campaigns/shop HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
@@ -29,14 +29,17 @@ fn requests_under_way_are_finished_and_no_new_ones_begun() {
     std::thread::sleep(Duration::from_millis(200));
     service.stop();
     std::thread::sleep(Duration::from_millis(200));
-    assert!(std::net::TcpStream::connect(service.address()).is_err(), "it still takes connections");
+    assert!(
+        std::net::TcpStream::connect(service.address()).is_err(),
+        "it still accepts connections"
+    );
     socket.write_all(CAMPAIGN.as_bytes()).unwrap();
     assert_eq!(read(&mut socket).status, 201);
     assert_eq!(service.ending(), Ending::Stopped);
 }
 
 #[test]
-fn an_idle_connection_does_not_hold_up_the_end() {
+fn an_idle_connection_does_not_delay_the_stop() {
     let mut service = Running::new();
     let mut socket = connect(service.address());
     socket.write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
@@ -48,7 +51,7 @@ fn an_idle_connection_does_not_hold_up_the_end() {
 }
 
 #[test]
-fn a_store_that_fails_ends_it_within_a_second() {
+fn a_failed_store_stops_the_service_within_a_second() {
     let is_broken = Arc::new(AtomicBool::new(false));
     let is_gone = Arc::clone(&is_broken);
     let store = Wrapped::new(false, move |store, batch| {
@@ -71,10 +74,10 @@ fn a_store_that_fails_ends_it_within_a_second() {
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
 }
 
-/// Nobody knows what a writer that broke off has written: that is the store's end too, not a
-/// request that waits for ever.
+/// After a panic of the writer it is unknown what was written, so the service stops instead of
+/// letting requests wait for ever.
 #[test]
-fn a_store_that_breaks_off_ends_it() {
+fn a_panicking_store_stops_the_service() {
     let store = Wrapped::new(false, |store, batch| {
         assert!(
             !batch.iter().any(|command| matches!(command, Command::Ask(_))),
@@ -86,14 +89,12 @@ fn a_store_that_breaks_off_ends_it() {
     let client = service.client();
     assert_eq!(client.json("PUT", "/v1/campaigns/shop", CAMPAIGN).status, 201);
     assert_eq!(client.json("POST", "/v1/campaigns/shop/rounds", "{}").code(), "busy");
-    let Ending::StoreFailed(what) = service.ending() else {
-        panic!("it ended as if nothing were wrong")
-    };
+    let Ending::StoreFailed(what) = service.ending() else { panic!("it ended without an error") };
     assert!(what.contains("broke off"), "{what}");
 }
 
 #[test]
-fn nobody_else_is_served_without_tokens() {
+fn public_addresses_need_tokens() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let service = CampaignService::open(
         Arc::new(MemoryStore::new()),

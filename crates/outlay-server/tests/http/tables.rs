@@ -47,7 +47,7 @@ fn with_rows(page: &str, head: &str, rows: &[String]) -> String {
 }
 
 #[test]
-fn tables_in_the_docs_are_those_of_the_code() {
+fn tables_in_the_docs_match_the_code() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/http-api.md");
     let kept = std::fs::read_to_string(&path).unwrap();
     let now = with_rows(&kept, "| code | status | title |\n|---|---|---|\n", &codes());

@@ -76,10 +76,10 @@ fn a_new_certificate_is_used_and_a_bad_one_is_not() {
     let mut old = connect(&service);
     let settle = || std::thread::sleep(Duration::from_millis(500));
     assert_eq!(presented(&service), certificate("first"));
-    // Only one of two files has been replaced, then garbage, then nothing.
+    // First only one of the two files is replaced, then it is invalid, then it is missing.
     copy("second.pem", "cert.pem");
     settle();
-    assert_eq!(presented(&service), certificate("first"), "the key is of another one");
+    assert_eq!(presented(&service), certificate("first"), "the key belongs to another certificate");
     std::fs::write(place("cert.pem"), "garbage").unwrap();
     settle();
     assert_eq!(presented(&service), certificate("first"));

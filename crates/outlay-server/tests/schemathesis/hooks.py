@@ -1,4 +1,4 @@
-"""What schemathesis cannot know: a campaign to ask about, and a token to ask with."""
+"""Hooks that give schemathesis an existing campaign and a token."""
 
 import atexit
 import collections
@@ -28,7 +28,7 @@ def send(method, path, body):
     urllib.request.urlopen(request).close()
 
 
-# The campaign of the examples in the description, with something told and something open.
+# The campaign of the examples in the description, with reported and open rounds.
 send("PUT", "/v1/campaigns/shop", {"problem": PROBLEM})
 send("POST", "/v1/campaigns/shop/rounds", {"count": 3})
 send("PUT", "/v1/campaigns/shop/rounds/1/feedback", {"results": [{"task": "a", "completed": True, "reward": 0.7}]})
@@ -36,13 +36,13 @@ send("PUT", "/v1/campaigns/shop/rounds/1/feedback", {"results": [{"task": "a", "
 
 @schemathesis.serializer("application/x-ndjson")
 def lines(context, value):
-    """A report of one line; a list would be one of several."""
+    """NDJSON with one line per item of a list, or a single line."""
     return "\n".join(json.dumps(line) for line in (value if isinstance(value, list) else [value])).encode()
 
 
 @schemathesis.hook
 def map_path_parameters(context, path_parameters):
-    """Ids made up at random are nobody's: most requests go to the campaign that is there, and to its first rounds."""
+    """Sends most requests to the existing campaign and its first rounds; random ids exist nowhere."""
     if not path_parameters or not is_plain(path_parameters.get("campaign", "")):
         return path_parameters
     changed = dict(path_parameters)
@@ -54,7 +54,7 @@ def map_path_parameters(context, path_parameters):
 
 
 def is_plain(campaign):
-    """Whether it could be an id; what is wrong on purpose stays wrong."""
+    """True if it could be an id; ids that are invalid on purpose stay invalid."""
     return isinstance(campaign, str) and campaign.replace("-", "").replace("_", "").replace(".", "").isalnum() and campaign.isascii()
 
 
@@ -64,9 +64,9 @@ LEARNERS = ["kl-ucb-plus", "algorithm-1", "thompson", "epsilon-greedy", "uniform
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Shapes made up at random make no sense: three in four of those that are right get what makes them so, the rest as it is."""
+    """Gives three in four of the valid requests a body that makes sense; the others stay random."""
     if case.operation.path.endswith("/stream") and "max_seconds" not in (case.query or {}):
-        # A stream goes on until one side ends it.
+        # A stream continues until one side ends it.
         case.query = {**(case.query or {}), "max_seconds": 1}
     if case.method.upper() == "DELETE" and (case.path_parameters or {}).get("campaign") == "shop":
         # The campaign of the other requests must stay: another one is created to be deleted.
@@ -79,7 +79,7 @@ def before_call(context, case, kwargs):
         # The tasks of the other requests must stay.
         case.body = {"problem": PROBLEM}
     if OWN and (case.path_parameters or {}).get("id") == OWN:
-        # The token that asks must not be revoked: nothing could be asked any more.
+        # The token in use must not be revoked: all later requests would fail.
         case.path_parameters["id"] = "0"
     if case.meta and case.meta.generation.mode.is_positive and isinstance(case.body, dict):
         chance = len(json.dumps(case.body))
@@ -88,7 +88,7 @@ def before_call(context, case, kwargs):
 
 
 def with_sense(body, chance):
-    """The same keys, with a problem that can be solved, a learner that there is and tasks that are in it."""
+    """The same keys, with a solvable problem, an existing learner and the problem's tasks."""
     body = dict(body)
     if "problem" in body:
         body["problem"] = PROBLEM
@@ -113,7 +113,7 @@ def with_sense(body, chance):
     return body
 
 
-# Which statuses each operation gave: a run that never gets through tests little, whatever it says.
+# The statuses of each operation: a run in which every request is refused tests little.
 answers = collections.defaultdict(collections.Counter)
 
 

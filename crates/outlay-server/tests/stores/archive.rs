@@ -1,4 +1,4 @@
-//! Copies are copies: nothing is missing, nothing is new, and what is not a copy is refused.
+//! Exports and backups are exact copies; invalid ones are refused.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::suite::snapshot;
 use crate::support::commands::*;
 use crate::support::database::Database;
 
-/// Something of everything that can happen.
+/// Fills a store with commands of every kind.
 fn fill(store: &dyn Store) {
     let mut masked = asked("ä/\"1\"", 3..6, 3);
     let split = Arc::make_mut(&mut masked.split);
@@ -70,7 +70,7 @@ fn exported(store: &dyn Store) -> String {
     String::from_utf8(lines).unwrap()
 }
 
-/// What can be read, but for the numbers of events, which are a store's own.
+/// A snapshot without the event numbers, which differ between stores.
 fn without_seq(store: &dyn Store) -> String {
     let text = snapshot(store);
     text.lines()
@@ -80,7 +80,7 @@ fn without_seq(store: &dyn Store) -> String {
 }
 
 #[test]
-fn an_export_is_imported_into_any_store_and_nothing_changes() {
+fn an_export_is_imported_unchanged_into_any_store() {
     let first = MemoryStore::new();
     fill(&first);
     let lines = exported(&first);
@@ -104,7 +104,7 @@ fn an_export_is_imported_into_any_store_and_nothing_changes() {
     let third = MemoryStore::new();
     import(&third, &mut exported(&second).as_bytes()).unwrap();
     assert_eq!(without_seq(&third), without_seq(&first));
-    // Both go on with rounds that nobody has.
+    // Both stores continue with unused round numbers.
     assert_eq!(
         (second.lease_rounds("b", 2).unwrap(), third.lease_rounds("b", 2).unwrap()),
         (9..11, 9..11)
@@ -130,7 +130,7 @@ fn an_export_is_read_and_written_in_pages_and_batches() {
 }
 
 #[test]
-fn what_is_no_export_is_refused() {
+fn invalid_exports_are_refused() {
     let store = MemoryStore::new();
     fill(&store);
     let whole = exported(&store);
@@ -138,7 +138,7 @@ fn what_is_no_export_is_refused() {
     let refused = |lines: &[&str]| {
         import(&MemoryStore::new(), &mut lines.join("\n").as_bytes()).unwrap_err().0
     };
-    // Any one line missing, and any end.
+    // With any single line missing, or truncated anywhere.
     for missing in 0..lines.len() {
         let rest: Vec<&str> = lines
             .iter()
@@ -186,7 +186,7 @@ fn a_line_with_a_number_too_large_is_refused_without_a_panic() {
 }
 
 #[test]
-fn a_task_that_is_not_there_is_refused() {
+fn an_unknown_task_is_refused() {
     let first = MemoryStore::new();
     fill(&first);
     let whole = exported(&first);
@@ -208,12 +208,12 @@ fn many_tokens() -> String {
     lines.chain((0..2500).map(token)).map(|line| line + "\n").collect()
 }
 
-/// A store whose import stopped after two of three batches is refused wherever it is opened.
-fn an_interrupted_import_is_noticed(open: &dyn Fn() -> Result<Box<dyn Store>, StoreError>) {
+/// A store whose import stopped after two of three batches cannot be opened again.
+fn an_interrupted_import_is_detected(open: &dyn Fn() -> Result<Box<dyn Store>, StoreError>) {
     let store = open().unwrap();
     let error = import(store.as_ref(), &mut many_tokens().as_bytes()).unwrap_err();
     assert!(error.0.starts_with("the export is truncated after line 2501"), "{error}");
-    assert!(store.tokens().unwrap().len() >= 2000, "nothing is in the store");
+    assert!(store.tokens().unwrap().len() >= 2000, "the first batches were not imported");
     drop(store);
     for _ in 0..2 {
         let error = open().unwrap_err();
@@ -222,9 +222,9 @@ fn an_interrupted_import_is_noticed(open: &dyn Fn() -> Result<Box<dyn Store>, St
 }
 
 #[test]
-fn an_interrupted_import_is_noticed_in_a_folder() {
+fn an_interrupted_import_is_detected_in_a_folder() {
     let place = folder();
-    an_interrupted_import_is_noticed(&|| {
+    an_interrupted_import_is_detected(&|| {
         Ok(Box::new(SqliteStore::open(place.path(), &any_file_system())?))
     });
     let read = SqliteStore::open_to_read(place.path()).unwrap_err();
@@ -234,9 +234,9 @@ fn an_interrupted_import_is_noticed_in_a_folder() {
 }
 
 #[test]
-fn an_interrupted_import_is_noticed_in_a_database() {
+fn an_interrupted_import_is_detected_in_a_database() {
     let Some(database) = Database::new() else { return };
-    an_interrupted_import_is_noticed(&|| Ok(Box::new(PostgresStore::open(database.options())?)));
+    an_interrupted_import_is_detected(&|| Ok(Box::new(PostgresStore::open(database.options())?)));
     assert!(PostgresStore::open_existing(database.options()).is_err());
 }
 
@@ -255,7 +255,7 @@ fn an_import_that_wrote_nothing_leaves_the_store_usable() {
 }
 
 #[test]
-fn a_backup_comes_back_as_it_was() {
+fn a_backup_is_restored_unchanged() {
     let (data, place) = (folder(), folder());
     let store = SqliteStore::open(data.path(), &any_file_system()).unwrap();
     fill(&store);
@@ -286,9 +286,9 @@ fn a_backup_comes_back_as_it_was() {
     assert!(again.0.ends_with("already has a store; name a folder without one"), "{again}");
 }
 
-/// The copy is the store as it was at one event, though reports come in all the while.
+/// A backup made during writes contains the store exactly as of one event.
 #[test]
-fn a_backup_under_load_is_the_store_at_one_moment() {
+fn a_backup_under_load_is_a_consistent_snapshot() {
     let (data, place) = (folder(), folder());
     let store = SqliteStore::open(data.path(), &any_file_system()).unwrap();
     assert!(
@@ -320,7 +320,7 @@ fn a_backup_under_load_is_the_store_at_one_moment() {
             original.retain(|event| event.seq <= manifest.seq);
             assert!(events == original, "{} events, {} in the store", events.len(), original.len());
             assert_eq!(restored.standing("c").unwrap().version, manifest.items);
-            assert_eq!(manifest.items % 40, 0, "batches are whole");
+            assert_eq!(manifest.items % 40, 0, "a batch was split");
         }
         ended.store(true, Ordering::SeqCst);
     });
@@ -328,7 +328,7 @@ fn a_backup_under_load_is_the_store_at_one_moment() {
 }
 
 #[test]
-fn what_is_no_backup_is_refused_and_nothing_is_left() {
+fn invalid_backups_are_refused_without_leftovers() {
     let (data, place) = (folder(), folder());
     let store = SqliteStore::open(data.path(), &any_file_system()).unwrap();
     fill(&store);
@@ -341,7 +341,7 @@ fn what_is_no_backup_is_refused_and_nothing_is_left() {
     let refused = |part: &str| {
         let error = restore(&copy, &back, &any_file_system()).unwrap_err();
         assert!(error.0.contains(part), "{error}");
-        assert!(!back.exists(), "{part}: something is left");
+        assert!(!back.exists(), "{part}: files were left behind");
     };
     let not_the_file = "does not match its manifest";
     for place in [100, whole.len() / 2, whole.len() - 1] {
@@ -369,7 +369,7 @@ fn what_is_no_backup_is_refused_and_nothing_is_left() {
 }
 
 #[test]
-fn a_store_that_was_tampered_with_gives_no_backup() {
+fn a_damaged_store_is_not_backed_up() {
     let (data, place) = (folder(), folder());
     let store = SqliteStore::open(data.path(), &any_file_system()).unwrap();
     fill(&store);
@@ -379,14 +379,14 @@ fn a_store_that_was_tampered_with_gives_no_backup() {
     drop(by_hand);
     let error = backup(data.path(), &place.path().join("copy"), 0).unwrap_err();
     assert!(error.0.starts_with("no backup was made, because the store is damaged: "), "{error}");
-    assert!(std::fs::read_dir(place.path()).unwrap().next().is_none(), "something is left");
+    assert!(std::fs::read_dir(place.path()).unwrap().next().is_none(), "files were left behind");
     let nowhere = backup(Path::new("/nowhere/at/all"), &place.path().join("copy"), 0).unwrap_err();
     assert!(nowhere.0.contains("has no store"), "{nowhere}");
 }
 
-/// Events are read through an index, and counts checked without it.
+/// Events are read through an index, but counts are checked without it.
 #[test]
-fn an_index_that_is_damaged_is_noticed() {
+fn a_damaged_index_is_detected() {
     let (data, place) = (folder(), folder());
     let store = SqliteStore::open(data.path(), &any_file_system()).unwrap();
     fill(&store);
@@ -417,7 +417,7 @@ fn an_index_that_is_damaged_is_noticed() {
 }
 
 #[test]
-fn what_lies_beside_a_backup_is_left_alone() {
+fn other_files_beside_a_backup_are_left_alone() {
     let (data, place) = (folder(), folder());
     fill(&SqliteStore::open(data.path(), &any_file_system()).unwrap());
     let copy = place.path().join("copy");
@@ -431,11 +431,11 @@ fn what_lies_beside_a_backup_is_left_alone() {
     std::fs::remove_dir_all(&mine[1]).unwrap();
     backup(data.path(), &copy, 0).unwrap();
     assert_eq!(std::fs::read_to_string(mine[0].join("mine")).unwrap(), "mine");
-    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 2, "something else is left");
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 2, "other files were left behind");
 }
 
 #[test]
-fn an_export_is_surveyed_before_anything_is_done() {
+fn an_incomplete_export_is_rejected_by_survey() {
     let store = MemoryStore::new();
     fill(&store);
     let whole = exported(&store);
@@ -454,7 +454,7 @@ fn an_export_is_surveyed_before_anything_is_done() {
     }
 }
 
-/// A byte, mostly one that an export has.
+/// A byte, mostly one that occurs in exports.
 fn written() -> impl Strategy<Value = u8> {
     prop_oneof![1 => any::<u8>(), 3 => prop::sample::select(b"0123456789-\",[]{}".to_vec())]
 }
@@ -462,9 +462,9 @@ fn written() -> impl Strategy<Value = u8> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Bytes that are changed, cut out or put in anywhere: refused, or a store that holds together.
+    /// An export with bytes changed, removed or inserted is refused or gives a consistent store.
     #[test]
-    fn whatever_is_done_to_an_export_is_refused_or_holds_together(
+    fn a_mutated_export_is_refused_or_imported_consistently(
         changes in prop::collection::vec((any::<prop::sample::Index>(), 0..3_u8, written()), 1..4),
     ) {
         let first = MemoryStore::new();
@@ -485,7 +485,7 @@ proptest! {
     }
 }
 
-/// Rounds that were compacted are carried as their counts, into every kind of store.
+/// Compacted rounds are exported and imported as counts, into every kind of store.
 #[test]
 fn checkpoints_are_exported_and_imported() {
     let store = MemoryStore::new();

@@ -28,7 +28,7 @@ fn first_form() -> tempfile::TempDir {
 }
 
 #[test]
-fn a_file_of_the_first_form_is_read_as_it_is() {
+fn a_file_of_the_first_form_is_read_unchanged() {
     let place = first_form();
     let store = SqliteStore::open_to_read(place.path()).unwrap();
     assert_eq!(exported(&store), EXPORT);
@@ -36,7 +36,7 @@ fn a_file_of_the_first_form_is_read_as_it_is() {
 }
 
 #[test]
-fn a_file_of_the_first_form_is_brought_to_the_present_one_and_goes_on() {
+fn a_file_of_the_first_form_is_migrated_and_usable() {
     let place = first_form();
     let store = SqliteStore::open(place.path(), &any_file_system()).unwrap();
     assert_eq!((store.mark().unwrap().form, store.verify().unwrap().faults), (7, Vec::new()));
@@ -50,7 +50,7 @@ fn a_file_of_the_first_form_is_brought_to_the_present_one_and_goes_on() {
 }
 
 #[test]
-fn a_backup_of_the_first_form_comes_back_in_the_present_one() {
+fn a_backup_of_the_first_form_is_restored_and_migrated() {
     let (place, other) = (first_form(), folder());
     let copy = other.path().join("copy");
     assert_eq!(backup(place.path(), &copy, 1).unwrap().form, 1);
@@ -76,7 +76,7 @@ fn exported_2(store: &dyn Store) -> String {
 }
 
 #[test]
-fn a_file_of_the_second_form_is_read_and_goes_on() {
+fn a_file_of_the_second_form_is_read_and_usable() {
     let place = folder();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stores/form-2/outlay.db");
     std::fs::copy(file, place.path().join("outlay.db")).unwrap();
@@ -107,10 +107,10 @@ fn exported_4(store: &dyn Store) -> String {
     String::from_utf8(lines).unwrap().replacen("\"form\":5", "\"form\":3", 1)
 }
 
-/// Written before tasks could complete several times in a round: it has compacted rounds, and a
-/// correction of a round that is left.
+/// Written before tasks could complete several times in a round. The file has compacted rounds and
+/// a correction of a remaining round.
 #[test]
-fn a_file_from_before_there_were_counts_is_read_and_goes_on() {
+fn a_file_from_before_counts_is_read_and_usable() {
     let place = folder();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stores/form-4/outlay.db");
     std::fs::copy(file, place.path().join("outlay.db")).unwrap();

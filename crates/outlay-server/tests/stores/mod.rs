@@ -1,7 +1,7 @@
-//! One suite for every store: what one of them does, all of them do.
+//! One suite for every store, so that all of them behave alike.
 //!
-//! `STORE_CASES=2000` plays more random sequences on the stores that sync to disk; the store in
-//! memory always plays them.
+//! `STORE_CASES=2000` runs more random sequences on the stores that sync to disk; the in-memory
+//! store always runs 2000.
 
 mod archive;
 mod earlier;
@@ -13,16 +13,16 @@ mod postgres;
 mod sqlite;
 mod suite;
 
-/// Random sequences on a store that is cheap.
+/// Number of random sequences for a cheap store.
 const MANY: u32 = 2000;
 
-/// Random sequences on a store that syncs: each takes some milliseconds a batch.
+/// Number of random sequences for a store that syncs, which takes some milliseconds per batch.
 fn some() -> u32 {
     std::env::var("STORE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(150)
 }
 
 #[test]
-fn memory_does_what_a_store_does() {
+fn memory_passes_the_suite() {
     suite::all(&place::memory);
 }
 
@@ -37,7 +37,7 @@ fn memory_counts_the_same_in_any_order() {
 }
 
 #[test]
-fn sqlite_does_what_a_store_does() {
+fn sqlite_passes_the_suite() {
     suite::all(&place::sqlite);
 }
 

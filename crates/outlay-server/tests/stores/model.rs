@@ -1,5 +1,5 @@
-//! Random sequences against a model of a few lines: every answer and, in the end, everything that
-//! can be read.
+//! Random sequences of commands, compared with a simple model: every answer and, at the end,
+//! everything that can be read.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -27,12 +27,12 @@ const OUTCOMES: [Outcome; 9] = [
     Outcome { completions: 24, reward: 12_500_000_000, delivery: SPENDS[0] },
     Outcome { completions: 0, reward: 0, delivery: SPENDS[1] },
     Outcome { completions: 1, reward: 1, delivery: SPENDS[0] },
-    // Twice of it is more than a store counts.
+    // Twice this reward exceeds the largest sum of a store.
     Outcome { completions: 3_000_000_000, reward: 3_000_000_000_000_000_000, delivery: None },
 ];
 
-/// What a client does. Places count what there is from the back, so that a shorter sequence still
-/// makes sense.
+/// An action of a client. Rounds are counted from the latest, so that a shrunk sequence still makes
+/// sense.
 #[derive(Debug, Clone)]
 enum Step {
     Ask {
@@ -43,7 +43,7 @@ enum Step {
         hours: i64,
         mask: Option<[bool; 3]>,
     },
-    /// Rounds that somebody else has.
+    /// Asks for rounds that are already taken.
     AskTaken {
         campaign: usize,
         shift: u64,
@@ -54,7 +54,7 @@ enum Step {
         outcomes: [Option<usize>; 3],
         is_late: bool,
     },
-    /// A report that was sent before, word for word.
+    /// Repeats an earlier report exactly.
     Again {
         report: usize,
     },
@@ -84,25 +84,25 @@ enum Step {
         id: u8,
         revokes: bool,
     },
-    /// Everything so far is one batch, and the deletion another.
+    /// Applies the commands so far as one batch, then the deletion as another.
     Delete {
         campaign: usize,
         is_current: bool,
         force: bool,
         purge: bool,
     },
-    /// The same, and then rounds are replaced by their counts.
+    /// Applies the commands so far as one batch, then compacts.
     Compact {
         campaign: usize,
         hours: i64,
         most_rounds: u64,
         keep_last_full: bool,
     },
-    /// Time goes on, or back.
+    /// Moves the clock forward or back.
     Wait {
         hours: i64,
     },
-    /// Everything so far is one batch.
+    /// Applies the commands so far as one batch.
     Commit,
     Reopen,
 }
@@ -137,16 +137,16 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a store should know.
+/// The expected contents of a store.
 #[derive(Debug, Default)]
 struct Model {
     campaigns: BTreeMap<String, Campaign>,
-    /// By token and key.
+    /// Keyed by token and idempotency key.
     keys: BTreeMap<(String, String), Used>,
     tokens: BTreeMap<String, Option<i64>>,
 }
 
-/// The digest of a request, its rounds, until when, for which campaign.
+/// The digest of the request, its rounds, the expiry of the key, and the campaign.
 type Used = ([u8; 32], Range<u64>, i64, String);
 
 #[derive(Debug, Default)]
@@ -167,7 +167,7 @@ struct Campaign {
     splits: BTreeMap<(u64, u64), FullSplit>,
     /// Events, late outcomes and corrections of each round.
     of_round: BTreeMap<u64, [u64; 3]>,
-    /// What was compacted, and up to which round.
+    /// The counts of compacted rounds, and the end of the compacted range.
     compacted: Standing,
     compacted_end: u64,
 }
@@ -177,7 +177,7 @@ impl Campaign {
         round < self.compacted_end && !self.rounds.contains_key(&round)
     }
 
-    /// Rounds and outcomes that are compacted, and whether that is all.
+    /// Returns the numbers of compacted rounds and outcomes, and true if none are left to compact.
     fn compact(&mut self, compaction: &Compaction) -> (u64, u64, bool) {
         let is_kept = |split: &FullSplit| compaction.keep_last.is_none_or(|full| *split == full);
         let last = self.splits.iter().rfind(|(_, split)| is_kept(split));
@@ -220,7 +220,7 @@ impl Campaign {
         (rounds, outcomes, true)
     }
 
-    /// Whether a report would make a sum too large; single outcomes never do.
+    /// True if a report would make a sum too large; single outcomes never do.
     fn is_too_large(&self, task: u32, outcome: Outcome) -> bool {
         let is_single = outcome.completions <= 1 && outcome.delivery.is_none();
         let count = self.standing().tasks[task as usize];
@@ -442,20 +442,20 @@ impl Model {
     }
 }
 
-/// Whether a report adds nothing to a stored outcome: a spend that was not stored would be lost.
+/// True if a report adds nothing to a stored outcome. A new spend does add something.
 fn repeats(now: Outcome, stored: Outcome) -> bool {
     now == stored || now == Outcome { delivery: None, ..stored }
 }
 
-/// A sequence on its way.
+/// A running sequence.
 struct Play<'a> {
     place: &'a Place,
     store: Option<Arc<dyn Store>>,
     model: Model,
-    /// Campaigns and tokens of this sequence only: the store lives through many of them.
+    /// Prefix of this sequence's campaigns and tokens; the store is shared by many sequences.
     prefix: String,
     now: i64,
-    /// The latest time that a command had: keys that end before it may be forgotten.
+    /// The latest time of any command; keys that expired before it may have been dropped.
     latest: i64,
     waiting: Vec<Command>,
     sent: Vec<Command>,
@@ -470,7 +470,7 @@ impl Play<'_> {
         format!("{}-{campaign}", self.prefix)
     }
 
-    /// A round that was handed out, counted from the last.
+    /// An issued round, counted from the latest.
     fn round(&self, campaign: usize, place: usize) -> Option<u64> {
         self.model.campaigns.get(&self.id(campaign))?.rounds.keys().rev().nth(place).copied()
     }
@@ -510,7 +510,7 @@ impl Play<'_> {
                 };
                 Arc::make_mut(&mut ask.split).available = mask.map(all);
                 (ask.at, ask.expires_at) = (self.now, self.now + 3_600_000 * hours);
-                // Keys live longer than time moves within a sequence, but for one of them.
+                // Keys outlive the sequence, except one that expires after an hour.
                 let until = self.now + if used == Some(0) { 3_600_000 } else { 1000 * DAY };
                 ask.token = self.prefix.clone();
                 ask.key = used.and_then(|used| key(&format!("key {used}"), request, until));
@@ -592,7 +592,7 @@ impl Play<'_> {
                     while self.store().purge(2).unwrap() > 0 {}
                 }
                 if !self.model.campaigns.contains_key(&id) {
-                    // A new campaign of this id knows nothing of these rounds.
+                    // A new campaign with this id must not have these rounds.
                     self.sent.retain(
                         |command| !matches!(command, Command::Tell(tell) if tell.campaign == id),
                     );
@@ -628,7 +628,7 @@ impl Play<'_> {
         assert_eq!(answers, expected, "{batch:#?}");
     }
 
-    /// Everything that can be read is what the model says.
+    /// Compares everything that can be read with the model.
     fn compare(&self) {
         let store = self.store();
         for (id, campaign) in &self.model.campaigns {
@@ -689,7 +689,7 @@ impl Play<'_> {
     }
 }
 
-/// Plays so many random sequences, all in one place.
+/// Runs random sequences, all in one place.
 pub(crate) fn all(make: &dyn Fn() -> Place, cases: u32) {
     let place = make();
     let number = std::cell::Cell::new(0);
@@ -726,7 +726,7 @@ pub(crate) fn all(make: &dyn Fn() -> Place, cases: u32) {
         played.map_err(|_| TestCaseError::fail("see above"))
     });
     if let Err(TestError::Fail(_, steps)) = outcome {
-        panic!("after {} sequences, this one fails: {steps:#?}", number.get());
+        panic!("sequence {} fails: {steps:#?}", number.get());
     }
     assert!(outcome.is_ok(), "{outcome:?}");
     assert_eq!(place().verify().unwrap().faults, Vec::<String>::new());

@@ -1,4 +1,4 @@
-//! Any order and any repetition of the same feedback, in any batches, is the same standing.
+//! The same feedback gives the same counts in any order, with repetitions and in any batches.
 
 use outlay_server::store::{
     Command, Delivery, Done, Item, Outcome, Refusal, Standing, Store, Tell,
@@ -12,7 +12,7 @@ use crate::support::commands::*;
 const TASKS: u32 = 4;
 const ROUNDS: u64 = 6;
 
-/// What comes back of each task in each round, if anything: outcome and predicted completions.
+/// Round, task, outcome and predicted completions of each reported outcome.
 type Feedback = Vec<(u64, u32, Outcome, u64)>;
 
 /// Single outcomes, counts, and both with an actual and an allocated spend.
@@ -43,7 +43,7 @@ fn feedback() -> impl Strategy<Value = Feedback> {
         })
 }
 
-/// Two ways to send it: some of it twice, in another order, in other batches.
+/// Two ways to send the same feedback: in order, and shuffled with repetitions.
 fn two_ways() -> impl Strategy<Value = (Feedback, Feedback, usize)> {
     feedback().prop_flat_map(|feedback| {
         let repeats = prop::collection::vec(0..feedback.len().max(1), 0..12);
@@ -78,7 +78,7 @@ fn standing_after(
     batch: usize,
 ) -> Standing {
     assert_eq!(one(store, create(campaign, TASKS)), Ok(Done::Created));
-    // Each round has a split, and one more is never compacted.
+    // Each round has its own split; the last one is never compacted.
     for round in 1..=ROUNDS + 1 {
         assert_eq!(one(store, ask(campaign, round..round + 1, TASKS)), Ok(Done::Asked));
     }
@@ -99,7 +99,7 @@ fn standing_after(
     standing
 }
 
-/// Plays so many multisets of feedback, all in one place.
+/// Runs random sets of feedback, all in one place.
 pub(crate) fn all(make: &dyn Fn() -> Place, cases: u32) {
     let place = make();
     let store = place();

@@ -1,5 +1,4 @@
-//! Tests of the tests: stores with a mistake in them, each caught by the check that is there for
-//! it.
+//! Tests of the tests: stores with a planted mistake, each caught by the check written for it.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -17,15 +16,15 @@ use super::{permutation, suite};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mistake {
-    /// What comes twice counts twice.
+    /// Repeated reports count twice.
     CountsTwice,
     /// Sums are floating-point numbers.
     SumsFloats,
-    /// What comes late is taken and thrown away.
+    /// Late reports are accepted and discarded.
     DropsLate,
-    /// Round ids begin anew.
+    /// Round ids are used again.
     ReusesRounds,
-    /// The answer is given before anything is written.
+    /// Answers are sent before the write.
     AnswersEarly,
 }
 
@@ -35,7 +34,7 @@ struct Planted {
     store: MemoryStore,
     counts: Mutex<HashMap<String, Vec<TaskCount>>>,
     floats: Mutex<HashMap<(String, u32), f32>>,
-    /// Answered, and not yet written.
+    /// Commands that were answered but not yet written.
     waiting: Mutex<Vec<Command>>,
 }
 
@@ -265,16 +264,16 @@ fn float_sums_are_caught() {
 }
 
 #[test]
-fn dropping_what_is_late_is_caught() {
+fn dropping_late_outcomes_is_caught() {
     assert!(is_caught_by(Mistake::DropsLate, "late counts like all others"));
 }
 
 #[test]
-fn using_round_ids_again_is_caught() {
+fn reusing_round_ids_is_caught() {
     assert!(is_caught_by(Mistake::ReusesRounds, "leases do not overlap"));
 }
 
-/// Also by `a_program_that_answers_before_it_writes_is_caught`, from outside the process.
+/// `a_program_that_answers_before_it_writes_is_caught` tests this from outside the process.
 #[test]
 fn answering_before_writing_is_caught() {
     assert!(is_caught_by(Mistake::AnswersEarly, "a tell counts once"));

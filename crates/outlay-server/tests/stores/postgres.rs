@@ -1,4 +1,4 @@
-//! PostgreSQL in the suite.
+//! The suite on PostgreSQL.
 
 use std::sync::Arc;
 
@@ -10,19 +10,19 @@ use crate::support::commands::*;
 use crate::support::database::Database;
 
 fn place() -> Place {
-    let database = Database::new().expect("a server, as there was one before");
+    let database = Database::new().expect("the server was available before");
     Box::new(move || Arc::new(database.store()))
 }
 
 #[test]
-fn postgres_does_what_a_store_does() {
+fn postgres_passes_the_suite() {
     if Database::new().is_some() {
         suite::all(&place);
     }
 }
 
 #[test]
-fn nothing_is_made_in_a_database_that_is_only_looked_at() {
+fn opening_an_existing_store_creates_no_tables() {
     let Some(database) = Database::new() else { return };
     for _ in 0..2 {
         let error = PostgresStore::open_existing(database.options()).unwrap_err();
@@ -32,9 +32,9 @@ fn nothing_is_made_in_a_database_that_is_only_looked_at() {
     PostgresStore::open_existing(database.options()).unwrap();
 }
 
-/// Tables of the version before checkpoints, deletions and counts are brought to the present one.
+/// Tables of the version before checkpoints, deletions and counts are migrated.
 #[test]
-fn tables_of_the_version_before_are_brought_up_to_date() {
+fn tables_of_the_previous_version_are_migrated() {
     let Some(database) = Database::new() else { return };
     let store = database.store();
     one(&store, create("c", 2)).unwrap();
@@ -44,7 +44,7 @@ fn tables_of_the_version_before_are_brought_up_to_date() {
     drop(store);
     database.without_counts();
     let store = database.store();
-    // Outcomes from before there were counts, and counts, add up.
+    // Outcomes from before the migration and counts add up.
     let several = several(24, 12_500_000_000, Some((70, 100)));
     one(&store, tell("c", 2, &[(0, several)])).unwrap();
     assert_eq!(one(&store, tell("c", 1, &[(0, FAILED)])), counted(&[false], false));

@@ -1,5 +1,4 @@
-//! What only a file can do: be locked, be damaged, be of a later program, be read while it is
-//! written to, be full.
+//! Properties of files: locks, damage, later versions, reads during writes.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,8 +35,8 @@ fn filled(folder: &Path) -> SqliteStore {
     store
 }
 
-/// Changes the file by hand.
-fn meddle(folder: &Path, sql: &str) {
+/// Changes the file with SQL, bypassing the store.
+fn alter_file(folder: &Path, sql: &str) {
     let connection = Connection::open(folder.join("outlay.db")).unwrap();
     connection.execute_batch(sql).unwrap();
 }
@@ -52,7 +51,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn an_empty_file_is_not_taken_for_a_new_store() {
+fn an_empty_file_is_refused() {
     let place = folder();
     let path = place.path().join("outlay.db");
     std::fs::write(&path, "").unwrap();
@@ -63,14 +62,14 @@ fn an_empty_file_is_not_taken_for_a_new_store() {
     ] {
         assert!(error.what.contains("is empty (0 bytes)"), "{error}");
     }
-    assert_eq!(std::fs::metadata(&path).unwrap().len(), 0, "it was written to");
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 0, "the file was changed");
     std::fs::remove_file(&path).unwrap();
     drop(SqliteStore::open(place.path(), &any_file_system()).unwrap());
     assert_eq!(names(place.path()), ["outlay.db", "outlay.lock"]);
 }
 
 #[test]
-fn a_log_without_its_database_is_not_taken_for_a_new_store() {
+fn a_log_without_its_database_is_refused() {
     let place = folder();
     std::fs::write(place.path().join("outlay.db-wal"), "something").unwrap();
     let error = SqliteStore::open(place.path(), &any_file_system()).unwrap_err();
@@ -78,7 +77,7 @@ fn a_log_without_its_database_is_not_taken_for_a_new_store() {
 }
 
 #[test]
-fn an_interrupted_first_start_is_no_obstacle() {
+fn files_of_an_interrupted_first_start_are_replaced() {
     let place = folder();
     for name in ["outlay.db.new", "outlay.db.new-wal", "outlay.db.new-shm"] {
         std::fs::write(place.path().join(name), "something").unwrap();
@@ -88,7 +87,7 @@ fn an_interrupted_first_start_is_no_obstacle() {
 }
 
 #[test]
-fn a_folder_that_is_removed_is_noticed() {
+fn a_removed_folder_is_detected() {
     for replaces in [false, true] {
         let place = folder();
         let data = place.path().join("data");
@@ -153,7 +152,7 @@ fn a_closed_store_leaves_one_file_and_the_lock() {
 fn a_file_of_a_later_program_is_refused_and_left_alone() {
     let folder = folder();
     drop(filled(folder.path()));
-    meddle(folder.path(), "UPDATE meta SET value = 99 WHERE name = 'outlay_store'");
+    alter_file(folder.path(), "UPDATE meta SET value = 99 WHERE name = 'outlay_store'");
     let before = std::fs::read(folder.path().join("outlay.db")).unwrap();
     for error in [refused(folder.path()), SqliteStore::open_to_read(folder.path()).unwrap_err()] {
         assert!(error.what.ends_with("has form 99, and this outlay knows forms up to 7: use the later outlay that wrote it"), "{error}");
@@ -162,9 +161,9 @@ fn a_file_of_a_later_program_is_refused_and_left_alone() {
 }
 
 #[test]
-fn files_that_are_no_store_are_refused_and_left_alone() {
+fn invalid_store_files_are_refused_and_left_alone() {
     let other = folder();
-    meddle(other.path(), "CREATE TABLE photos (x)");
+    alter_file(other.path(), "CREATE TABLE photos (x)");
     assert!(refused(other.path()).what.contains("not one of outlay"));
     let text = folder();
     std::fs::write(
@@ -182,16 +181,16 @@ fn files_that_are_no_store_are_refused_and_left_alone() {
 }
 
 #[test]
-fn nothing_to_read_makes_no_store() {
+fn opening_to_read_creates_no_store() {
     let folder = folder();
     let missing = folder.path().join("missing");
     assert!(SqliteStore::open_to_read(&missing).unwrap_err().what.contains("has no store"));
     assert!(!missing.exists());
 }
 
-/// Each of these would count wrongly, now or later.
+/// Each of these changes would make counts wrong, now or later.
 #[test]
-fn a_file_that_was_tampered_with_is_refused() {
+fn inconsistent_files_are_refused() {
     for (sql, fault) in [
         (
             "UPDATE task_count SET reward_sum = reward_sum + 1 WHERE task = 1",
@@ -225,7 +224,7 @@ fn a_file_that_was_tampered_with_is_refused() {
     ] {
         let folder = folder();
         drop(filled(folder.path()));
-        meddle(folder.path(), sql);
+        alter_file(folder.path(), sql);
         let error = refused(folder.path());
         assert!(error.what.contains(fault), "{sql}: {error}");
         let listed = SqliteStore::open_to_read(folder.path()).unwrap().verify();
@@ -240,18 +239,18 @@ fn a_file_that_was_tampered_with_is_refused() {
 }
 
 #[test]
-fn with_very_much_feedback_the_counts_are_compared_with_each_other() {
+fn large_stores_are_checked_by_their_counts_only() {
     let glance = SqliteOptions { fold_below: 2, ..any_file_system() };
     let folder = folder();
     drop(filled(folder.path()));
     drop(SqliteStore::open(folder.path(), &glance).unwrap());
-    meddle(folder.path(), "UPDATE task_count SET told = told + 1 WHERE task = 1");
+    alter_file(folder.path(), "UPDATE task_count SET told = told + 1 WHERE task = 1");
     let error = SqliteStore::open(folder.path(), &glance).unwrap_err();
     assert!(error.what.contains("campaign c: its counts do not agree with each other"), "{error}");
 }
 
 #[test]
-fn a_page_that_was_damaged_is_found() {
+fn every_damaged_page_is_detected() {
     let folder = folder();
     let store = open(folder.path());
     assert!(
@@ -279,7 +278,7 @@ fn a_page_that_was_damaged_is_found() {
 }
 
 #[test]
-fn what_is_read_while_it_is_written_fits_together() {
+fn reads_during_writes_are_consistent() {
     let folder = folder();
     let store = open(folder.path());
     assert!(store.apply(&[create("c", 2), ask("c", 1..301, 2)]).unwrap().iter().all(Result::is_ok));
@@ -291,7 +290,7 @@ fn what_is_read_while_it_is_written_fits_together() {
                 let mut last = 0;
                 while !ended.load(Ordering::SeqCst) {
                     let standing = reader.standing("c").unwrap();
-                    // Both tasks are told of in the same batch, and nothing is ever taken back.
+                    // Both tasks are reported in the same batch, and counts never decrease.
                     assert_eq!(standing.tasks[0].told, standing.tasks[1].told);
                     assert_eq!(standing.version, 2 * standing.tasks[0].told);
                     assert!(standing.version >= last);
@@ -319,7 +318,7 @@ fn what_is_read_while_it_is_written_fits_together() {
 }
 
 #[test]
-fn what_is_open_to_read_is_not_written_to() {
+fn a_store_open_to_read_refuses_writes() {
     let folder = folder();
     let store = filled(folder.path());
     let outside = SqliteStore::open_to_read(folder.path()).unwrap();
@@ -330,9 +329,9 @@ fn what_is_open_to_read_is_not_written_to() {
     assert_eq!(store.campaign("d").unwrap(), None);
 }
 
-/// Somebody has the file open by hand, in the middle of a change.
+/// Another process holds the write lock of the file.
 #[test]
-fn who_holds_the_lock_by_hand_is_waited_for_and_nothing_breaks() {
+fn writes_wait_for_an_external_lock() {
     let folder = folder();
     let store = filled(folder.path());
     let by_hand = Connection::open(folder.path().join("outlay.db")).unwrap();
@@ -349,13 +348,16 @@ fn who_holds_the_lock_by_hand_is_waited_for_and_nothing_breaks() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_file_system_in_memory_is_refused_unless_insisted_on() {
+fn a_file_system_in_memory_is_refused_unless_allowed() {
     let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return };
     let data = folder.path().join("a/b");
     let error = SqliteStore::open(&data, &SqliteOptions::default()).unwrap_err();
     assert!(error.what.contains("is on a file system in memory (tmpfs)"), "{error}");
     assert!(error.what.contains(data.to_str().unwrap()), "{error}");
-    assert_eq!(names(folder.path()), Vec::<String>::new(), "a refusal leaves something behind");
-    assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none(), "nothing is left there");
+    assert_eq!(names(folder.path()), Vec::<String>::new(), "a refused start left files behind");
+    assert!(
+        std::fs::read_dir(folder.path()).unwrap().next().is_none(),
+        "a refused start left files behind"
+    );
     SqliteStore::open(folder.path(), &any_file_system()).unwrap();
 }

@@ -1,4 +1,4 @@
-//! Commands in short, for the tests.
+//! Short constructors of store commands.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -123,7 +123,7 @@ pub(crate) fn key(key: &str, request: u8, expires_at: i64) -> Option<Key> {
     Some(Key { key: key.into(), request: [request; 32], expires_at })
 }
 
-/// The chance of success that a test gives a task, in billionths.
+/// The success probability that a test gives a task, in billionths.
 pub(crate) fn chance(task: u32) -> u64 {
     250_000_000 + u64::from(task)
 }
@@ -175,7 +175,7 @@ pub(crate) fn token(id: &str) -> TokenRow {
     }
 }
 
-/// Carries out one command alone.
+/// Applies a single command.
 #[track_caller]
 pub(crate) fn one(store: &dyn Store, command: Command) -> Result<Done, Refusal> {
     let mut answers = store.apply(&[command]).unwrap();

@@ -1,28 +1,28 @@
-//! The PostgreSQL that `tests/with-postgres` has started, and places in it for single tests.
+//! Schemas for single tests in the PostgreSQL server that `tests/with-postgres` has started.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use outlay_server::store::{PostgresOptions, PostgresStore};
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
-/// A schema of its own, removed in the end.
+/// A schema for one test, removed at the end.
 pub(crate) struct Database {
     url: String,
     pub(crate) schema: String,
 }
 
-/// The address of the server. Without one the test is left out, and says so; where it must not be,
-/// it fails.
+/// The address of the server. Without one the test is skipped with a message, or fails if
+/// PostgreSQL is required.
 fn url() -> Option<String> {
     let url = std::env::var("OUTLAY_TEST_POSTGRES").ok();
     let is_needed = std::env::var_os("OUTLAY_TEST_POSTGRES_REQUIRED").is_some();
     assert!(
         url.is_some() || !is_needed,
-        "there is no PostgreSQL, and this test needs one: run it by crates/outlay-server/tests/with-postgres"
+        "there is no PostgreSQL, and this test needs one: run it with crates/outlay-server/tests/with-postgres"
     );
     if url.is_none() {
         eprintln!(
-            "LEFT OUT: this test needs PostgreSQL; run it by crates/outlay-server/tests/with-postgres"
+            "SKIPPED: this test needs PostgreSQL; run it with crates/outlay-server/tests/with-postgres"
         );
     }
     url
@@ -36,7 +36,7 @@ impl Database {
         Some(Self { url: url()?, schema })
     }
 
-    /// How a replica opens it.
+    /// The options with which a replica opens it.
     pub(crate) fn options(&self) -> PostgresOptions {
         PostgresOptions { schema: self.schema.clone(), ..PostgresOptions::new(&self.url) }
     }
@@ -46,7 +46,7 @@ impl Database {
         PostgresStore::open(self.options()).unwrap()
     }
 
-    /// Takes the tables back to the version before there were counts, checkpoints and deletions.
+    /// Takes the tables back to the version before counts, checkpoints and deletions.
     pub(crate) fn without_counts(&self) {
         self.sql(
             "DROP TABLE checkpoint, checkpoint_stat, deletion;
@@ -61,7 +61,7 @@ impl Database {
         );
     }
 
-    /// The first column of what a statement gives, as text.
+    /// The first column of a statement's result, as text.
     pub(crate) fn sql(&self, sql: &str) -> Vec<String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
@@ -83,7 +83,8 @@ impl Database {
 impl Drop for Database {
     fn drop(&mut self) {
         let drop = || self.sql(&format!("DROP SCHEMA IF EXISTS {} CASCADE", self.schema));
-        // A test that has failed may have left the server stopped: its own message matters more.
+        // A failed test may have left the server stopped; ignore the error here so that its own
+        // message is shown.
         let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(drop));
     }
 }

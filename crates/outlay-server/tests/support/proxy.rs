@@ -1,4 +1,4 @@
-//! Between a store and the server: loses the answer to the next `COMMIT`, when it is told to.
+//! A proxy between a store and the server that can lose the answer to the next `COMMIT`.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -8,12 +8,12 @@ use std::time::Duration;
 
 pub(crate) struct Proxy {
     pub(crate) port: u16,
-    /// Set: the next commit reaches the server, and nobody hears what came of it.
+    /// If set, the next commit reaches the server, but its answer is lost.
     pub(crate) loses_answer: Arc<AtomicBool>,
 }
 
 impl Proxy {
-    /// To the server at a port of the loopback. Its threads end with the connections.
+    /// Starts a proxy to a server on a loopback port. Its threads end with the connections.
     pub(crate) fn start(server: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();

@@ -1,5 +1,5 @@
-//! A game that the library and the service play side by side: three tasks, and what comes of the
-//! splits.
+//! A problem of three tasks and random outcomes, played side by side by the library and the
+//! service.
 
 use outlay::Problem;
 use outlay::feedback::{Completion, Reward};
@@ -18,7 +18,7 @@ pub(crate) fn problem() -> serde_json::Value {
     })
 }
 
-/// Who completes in a round, by the split that was handed out.
+/// The tasks that complete in a round with this split.
 pub(crate) fn outcomes(
     problem: &Problem,
     spend: &[f64],
@@ -34,7 +34,7 @@ pub(crate) fn outcomes(
         .collect()
 }
 
-/// The same as a report.
+/// The same outcomes as a report.
 pub(crate) fn told(problem: &Problem, completed: &[Completion]) -> Vec<TaskResult> {
     let result = |(place, task): (usize, &outlay::Task)| match completed
         .iter()

@@ -1,4 +1,4 @@
-//! A store in memory whose writing a test takes into its own hands.
+//! An in-memory store whose writes go through a function of the test.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,8 +12,7 @@ use outlay_server::store::{
 type Apply = dyn Fn(&MemoryStore, &[Command]) -> Applied + Send + Sync;
 pub(crate) type Applied = Result<Vec<Result<Done, Refusal>>, StoreError>;
 
-/// Reads come from memory; writes go through `apply`, on a thread of their own as if there were a
-/// disk.
+/// Reads come from memory; writes go through `apply`, on their own thread as with a disk.
 pub(crate) struct Wrapped {
     inner: MemoryStore,
     is_shared: bool,

@@ -65,7 +65,7 @@ pub enum NotApplicable {
     /// The curves are not the same in all rounds.
     #[error("the curves change from round to round")]
     VaryingCurves,
-    /// The curves change, and learners are not told how.
+    /// The curves change, and learners do not know how.
     #[error("the curves change from round to round, and hide_scale keeps learners from knowing it")]
     HiddenCurves,
     /// Tasks are not always available.

@@ -13,7 +13,7 @@ fn truth() -> Problem {
     Problem::from_toml(include_str!("../../../../examples/channels/truth.toml"), &NoFiles).unwrap()
 }
 
-/// The spends that are best for a problem.
+/// The best split of a problem.
 fn best_plan(problem: &Problem) -> Vec<f64> {
     let values = problem.values().unwrap();
     let mut oracle = Oracle::new(problem);

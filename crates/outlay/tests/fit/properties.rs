@@ -222,24 +222,26 @@ fn uninformative_logs_have_distinct_warnings() {
         let log = Observations::new(rows.iter().copied()).unwrap();
         fit(&log, Choice::Auto, &Options { budget: Some(100.0), ..Options::default() }).unwrap()
     };
-    let told = |rows: &[(f64, f64, f64)]| {
+    let warnings = |rows: &[(f64, f64, f64)]| {
         fitted(rows).warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
     };
     assert_eq!(
-        told(&[(10.0, 5.0, 0.0), (100.0, 5.0, 0.0)]),
+        warnings(&[(10.0, 5.0, 0.0), (100.0, 5.0, 0.0)]),
         "only failures in 10 trials: a guess that assumes half a success"
     );
     assert_eq!(
-        told(&[(10.0, 5.0, 5.0), (50.0, 5.0, 5.0)]),
+        warnings(&[(10.0, 5.0, 5.0), (50.0, 5.0, 5.0)]),
         "only successes in 10 trials: a guess that assumes half a failure; extrapolates from 50 on"
     );
     assert!(
-        told(&[(0.0, 50.0, 10.0), (100.0, 50.0, 30.0)])
+        warnings(&[(0.0, 50.0, 10.0), (100.0, 50.0, 30.0)])
             .contains("successes at zero spend: a floor was fitted")
     );
-    assert!(told(&[(40.0, 50.0, 10.0)]).contains("every trial spends 40: the shape is a guess"));
     assert!(
-        told(&[(10.0, 500.0, 300.0), (50.0, 500.0, 400.0), (100.0, 500.0, 100.0)])
+        warnings(&[(40.0, 50.0, 10.0)]).contains("every trial spends 40: the shape is a guess")
+    );
+    assert!(
+        warnings(&[(10.0, 500.0, 300.0), (50.0, 500.0, 400.0), (100.0, 500.0, 100.0)])
             .contains("success decreases between 50 and 100")
     );
     assert_eq!(

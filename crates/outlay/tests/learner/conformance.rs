@@ -115,7 +115,7 @@ fn every_split_is_feasible() {
 
 /// A campaign that is saved as text and loaded continues bit for bit as without the interruption.
 #[test]
-fn a_saved_campaign_goes_on_as_if_it_had_never_stopped() {
+fn a_saved_campaign_continues_bit_for_bit() {
     for (name, problem) in problems() {
         let environment = Environment::new(&problem, 11).unwrap();
         for learner in learners() {
@@ -187,7 +187,7 @@ fn the_order_of_outcomes_does_not_matter() {
 }
 
 #[test]
-fn an_outcome_is_taken_once() {
+fn an_outcome_is_accepted_once() {
     let (_, problem) = problems().swap_remove(1);
     let mut campaign = campaign(&problem, &"algorithm-1".parse().unwrap());
     campaign.allocate(1.0, None).unwrap();
@@ -249,7 +249,7 @@ fn too_little_feedback_is_rejected_at_construction() {
 
 /// Richer feedback than a learner needs changes nothing for it.
 #[test]
-fn richer_feedback_is_not_used_by_stealth() {
+fn richer_feedback_than_needed_has_no_effect() {
     for (name, problem) in problems() {
         for learner in learners() {
             let run = |feedback| {
@@ -274,7 +274,7 @@ fn richer_feedback_is_not_used_by_stealth() {
 }
 
 #[test]
-fn tasks_that_are_away_get_nothing() {
+fn unavailable_tasks_get_nothing() {
     let mut random = Random::new(8);
     for (name, problem) in problems() {
         let tasks = problem.tasks().len();
@@ -309,7 +309,7 @@ fn tasks_that_are_away_get_nothing() {
 
 /// Invalid requests are rejected, and the learner is unchanged.
 #[test]
-fn asking_in_vain_changes_nothing() {
+fn invalid_requests_change_nothing() {
     for (name, problem) in problems() {
         let environment = Environment::new(&problem, 4).unwrap();
         for learner in learners() {

@@ -53,7 +53,7 @@ fn known_thresholds_cost_nothing() {
 /// Saturating linear curves of unknown slope: the regret of `lattimore` grows ever more slowly,
 /// unlike that of the even split.
 #[test]
-fn unknown_steepness_is_learnt() {
+fn unknown_slopes_are_learned() {
     let at = |learner: &str, horizon: u64| regret("saturating-jobs", learner, horizon, 8);
     let [short, middle, long] = [1_000, 10_000, 100_000].map(|horizon| at("lattimore", horizon));
     let exponents = [(middle / short).log10(), (long / middle).log10()];
@@ -62,22 +62,22 @@ fn unknown_steepness_is_learnt() {
         "{short} {middle} {long}"
     );
     assert!(long < 0.12 * at("uniform", 100_000), "{long}");
-    // The price of not knowing the curves: the paper's algorithm, which does, has almost nothing to
-    // learn here.
+    // The price of unknown curves: the paper's algorithm knows them and has almost nothing to learn
+    // here.
     assert!(at("algorithm-1", 100_000) < 0.05 * long);
 }
 
 /// If the budget is enough for all tasks, the regret stops after the first failures.
 #[test]
-fn enough_for_everybody_is_found_early() {
+fn a_sufficient_budget_is_found_early() {
     let regret = |horizon| regret("saturating-jobs:full_at=0.1;0.2;0.3", "lattimore", horizon, 8);
     let (short, long) = (regret(1_000), regret(10_000));
     assert!(long < 60.0 && long - short < 20.0, "{short} {long}");
 }
 
-/// It assumes saturating linear curves; on other curves it only must not fail.
+/// It assumes saturating linear curves; on other curves it need only not fail.
 #[test]
-fn other_curves_do_no_harm() {
+fn other_curves_cause_no_errors() {
     for instance in [
         "power",
         "square-roots",
@@ -133,10 +133,10 @@ fn outcomes_find_the_spends_of_their_rounds() {
             campaign.allocate(budget, None).unwrap();
         }
         (2..=5).rev().for_each(|round| tell(&mut campaign, round));
-        let told = campaign.save();
+        let saved = campaign.save();
         let spend = campaign.allocate(1.0, None).unwrap().allocation.spend.clone();
         assert_eq!(campaign.open_rounds(), 1);
-        (told, spend, campaign.save())
+        (saved, spend, campaign.save())
     };
     let whole = told_by(&|campaign, round| {
         campaign.observe_round(round, &[0, 1, 2, 3, 4].map(|task| outcome(round, task))).unwrap()

@@ -72,7 +72,7 @@ fn an_undeclared_jump_is_found() {
 }
 
 #[test]
-fn a_limit_on_evaluations_is_kept_and_the_bound_stays_true() {
+fn a_limit_on_evaluations_is_respected_and_the_bound_stays_valid() {
     let count = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&count);
     let sigmoid = move |x: f64| {
@@ -97,7 +97,7 @@ fn a_limit_on_evaluations_is_kept_and_the_bound_stays_true() {
 }
 
 #[test]
-fn false_declarations_are_found_out() {
+fn false_declarations_are_detected() {
     let fails = |curve: Curve| {
         let problem = problem_of(vec![curve], 1.0);
         Oracle::new(&problem).allocate(&[1.0], 1.0, &Options::default()).map(|_| ()).unwrap_err()
@@ -117,7 +117,7 @@ fn false_declarations_are_found_out() {
 }
 
 #[test]
-fn nan_and_values_out_of_range_do_no_harm() {
+fn nan_and_values_out_of_range_cause_no_panic() {
     for function in [|_: f64| f64::NAN, |_: f64| f64::INFINITY, |_: f64| -3.0, |x: f64| 100.0 * x] {
         let problem = problem_of(
             vec![custom(function, DeclaredShape::Monotone), Curve::saturating(0.5).unwrap()],
@@ -128,7 +128,7 @@ fn nan_and_values_out_of_range_do_no_harm() {
 }
 
 #[test]
-fn a_search_that_stops_early_leaves_a_true_bound() {
+fn a_search_that_stops_early_leaves_a_valid_bound() {
     for seed in 0..40 {
         let mut random = Random::new(seed);
         let shapes: Vec<(f64, i32)> =

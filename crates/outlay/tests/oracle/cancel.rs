@@ -16,7 +16,7 @@ fn hard_problem() -> Problem {
 }
 
 #[test]
-fn a_cancelled_search_is_an_error_and_the_next_one_is_as_good_as_ever() {
+fn a_cancelled_search_is_an_error_and_the_next_one_succeeds() {
     let (problem, options) = (hard_problem(), Options::default());
     let values = vec![1.0; problem.tasks().len()];
     let mut oracle = Oracle::new(&problem);

@@ -41,8 +41,7 @@ fn all_thresholds_but_the_least_valuable_one_are_funded() {
     }
 }
 
-/// The same beside thresholds that are never funded: here it is not known that all others are
-/// infeasible too.
+/// The same beside thresholds that are never funded, where other combinations may be feasible.
 #[test]
 fn the_least_valuable_of_the_funded_thresholds_is_dropped() {
     for seed in 0..20 {
@@ -64,8 +63,8 @@ fn the_least_valuable_of_the_funded_thresholds_is_dropped() {
     }
 }
 
-/// One threshold takes the budget but for a few units, and the others cost a few units each: every
-/// total is rounded by about as much as it leaves.
+/// One threshold takes all but a few units of the budget, and the others cost a few units each, so
+/// the rounding of each total is about as large as its residual.
 #[test]
 fn tiny_thresholds_beside_a_large_one_agree_with_enumeration() {
     let (mut exact, mut problems) = (0, 0);

@@ -270,8 +270,8 @@ fn best_by_budget(costs: &[usize], budget: usize) -> Vec<f64> {
     best
 }
 
-/// Costs and values are so correlated that only counting the funded tasks tells splits apart. Many
-/// tasks are alike, and the budget often ends within the last task that the relaxation funds.
+/// Costs and values are so correlated that only the number of funded tasks distinguishes splits.
+/// Many tasks are alike, and the budget often ends within the last task that the relaxation funds.
 #[test]
 fn correlated_thresholds_are_solved_exactly() {
     let mut random = Random::new(86);

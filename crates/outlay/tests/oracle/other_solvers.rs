@@ -546,7 +546,7 @@ fn groups_of_equal_thresholds_among_smooth_curves() {
 /// A search that reaches its limit or stops early returns a feasible split, a valid bound and the
 /// right status.
 #[test]
-fn limits_and_coarse_tolerances_leave_true_bounds() {
+fn limits_and_coarse_tolerances_leave_valid_bounds() {
     let mut cut_short = 0;
     for seed in 0..400 {
         let mut random = Random::new(60_000 + seed);

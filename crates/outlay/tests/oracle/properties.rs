@@ -72,7 +72,7 @@ proptest! {
     /// An oracle with the warm start of another one gives bit-identical results, whatever the
     /// budgets were.
     #[test]
-    fn warmth_is_all_that_an_oracle_remembers(seed in 0u64..1_000_000, tasks in 1usize..8) {
+    fn the_warm_start_is_the_only_state_of_an_oracle(seed in 0u64..1_000_000, tasks in 1usize..8) {
         let mut random = Random::new(seed);
         let (problem, values) = random_problem(&mut random, Mix::Anything, tasks);
         let mut oracle = Oracle::new(&problem);
@@ -137,7 +137,7 @@ proptest! {
     }
 
     #[test]
-    fn a_warm_oracle_answers_as_a_cold_one(seed in 0u64..1_000_000, tasks in 1usize..40) {
+    fn a_warm_oracle_answers_like_a_cold_one(seed in 0u64..1_000_000, tasks in 1usize..40) {
         let mut random = Random::new(seed);
         let (problem, mut values) = random_problem(&mut random, Mix::Anything, tasks);
         let mut warm = Oracle::new(&problem);
@@ -186,7 +186,7 @@ proptest! {
     /// Rounds as in learning: values change little, sometimes a lot; some budgets leave tasks at
     /// their bounds.
     #[test]
-    fn rounds_of_power_curves_answer_as_a_cold_oracle(seed in 0u64..1_000_000, tasks in 1usize..24, unit in -6i32..9) {
+    fn rounds_of_power_curves_answer_like_a_cold_oracle(seed in 0u64..1_000_000, tasks in 1usize..24, unit in -6i32..9) {
         let mut random = Random::new(seed);
         let unit = 10f64.powi(unit) * 1.7;
         let widest = random.between(0.3, 0.97);
@@ -394,7 +394,7 @@ fn invalid_calls_are_rejected_by_a_warm_oracle() {
 }
 
 #[test]
-fn equal_curves_with_equal_values_do_not_blow_up_the_search() {
+fn equal_curves_with_equal_values_need_no_long_search() {
     let steps = Curve::steps(vec![0.011, 0.019, 0.043], vec![0.2, 0.5, 0.9]).unwrap();
     for (name, curve) in [
         ("hill", Curve::hill(0.05, 3.0).unwrap()),

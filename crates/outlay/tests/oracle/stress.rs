@@ -163,7 +163,7 @@ fn honest(
             .iter()
             .zip(&answer.spend)
             .any(|(task, &spend)| spend >= task.bounds().max);
-        assert!(full, "{context}: nobody is at the maximum: {answer:?}");
+        assert!(full, "{context}: no task is at its maximum: {answer:?}");
     }
     if options.leftover == Leftover::Spend && answer.unspent > 0.0 {
         for (task, &spend) in problem.tasks().iter().zip(&answer.spend) {

@@ -1,4 +1,4 @@
-//! Plans next to the best split.
+//! Plans compared with the best split.
 
 use outlay::plan::{Violation, evaluate};
 use outlay::{Curve, Options, Problem, ProblemSpec, TaskSpec};
@@ -27,7 +27,7 @@ fn the_lift_and_the_moves_lead_to_the_best_split() {
 }
 
 #[test]
-fn a_plan_that_is_best_is_kept() {
+fn the_best_plan_is_kept() {
     let problem = two_jobs(8.0);
     let evaluation =
         evaluate(&problem, &[1.0, 2.0], 8.0, &[2.0, 6.0], &Options::default()).unwrap();

@@ -57,7 +57,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
     #[test]
-    fn no_plan_that_is_allowed_beats_the_best(case in any_case()) {
+    fn no_feasible_plan_beats_the_best(case in any_case()) {
         let Case { problem, values, plan } = case;
         let evaluation = evaluate(&problem, &values, problem.budget(), &plan, &Options::default()).unwrap();
         prop_assert_eq!(evaluation.value, value_of(&problem, &values, &plan));

@@ -1,4 +1,4 @@
-//! The words for violated constraints.
+//! The messages for violated constraints.
 
 use outlay::plan::Violation;
 use outlay::problem::Bounds;

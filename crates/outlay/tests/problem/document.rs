@@ -1,4 +1,4 @@
-//! Numbers of a problem file that are replaced by their path.
+//! Replaces numbers of a problem file by their path.
 
 use outlay::problem::{Document, NoFiles};
 

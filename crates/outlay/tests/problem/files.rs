@@ -60,7 +60,7 @@ task = [
 "#;
 
 fn everything() -> Problem {
-    Problem::from_toml(EVERYTHING, &NoFiles).expect("it is a good problem")
+    Problem::from_toml(EVERYTHING, &NoFiles).expect("the problem is valid")
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn json_is_equivalent_to_toml() {
 }
 
 #[test]
-fn a_null_is_a_key_that_is_not_there() {
+fn a_null_is_an_unset_key() {
     let json = r#"{"budget": null, "task": [{"name": null, "max": null, "colour": null,
         "curve": {"family": "power", "exponent": 0.5, "scale": null, "floor": null}}], "tasks": null}"#;
     let toml = "[[task]]\ncurve = { family = 'power', exponent = 0.5 }";
@@ -245,7 +245,8 @@ fn a_function_cannot_be_written() {
     );
 }
 
-/// The same tasks as in `EVERYTHING`, but for the lists' separators, and for prices from a file.
+/// The same tasks as in `EVERYTHING`, except for the separators of lists and for prices from a
+/// file.
 const TABLE: &str = "\u{feff}name,family,exponent,scale,full_at,half_at,curve.steepness,mid,width,at,success,spend,samples,ceiling,floor,\
 value,min,max,fixed,exclude,at_least,current,reward.law,reward.mean,reward.concentration,reward.low,reward.high,reward.samples,volume
 power,power,0.5,,,,,,,,,,,,,0.6,,,,,,,,,,,,,
@@ -290,7 +291,7 @@ fn rows_follow_the_tasks_of_the_document() {
 const PRICES: &str = "item,days,price\nCartier watch,3,10\nCartier watch,7,20\nPalm,3.0,30\nPalm,7,40\nPalm,07,50\n,7,60\n";
 
 #[test]
-fn where_takes_the_rows_that_meet_every_condition() {
+fn where_selects_the_rows_that_meet_every_condition() {
     for (condition, samples) in [
         ("", vec![10.0, 20.0, 30.0, 40.0, 50.0, 60.0]),
         (", where = {}", vec![10.0, 20.0, 30.0, 40.0, 50.0, 60.0]),
@@ -314,7 +315,7 @@ fn where_takes_the_rows_that_meet_every_condition() {
 }
 
 #[test]
-fn rows_of_a_table_take_samples_from_files_too() {
+fn rows_of_a_table_read_samples_from_files_too() {
     let tasks = "name,family,file,column,where.item,curve.where.days,reward.law,reward.file,reward.column,reward.where.item\n\
                  a,empirical,prices.csv,price,Palm,7,empirical,prices.csv,days,Cartier watch\n\
                  b,empirical,prices.csv,price,Palm,,,,,\n";
@@ -411,7 +412,7 @@ fn spends_can_be_bounded_by_the_log() {
     assert_eq!(bounds("at_least = 20"), expected(0.0, 50.0, 20.0));
     assert_eq!(bounds("min = 5"), expected(10.0, 50.0, 0.0));
     assert_eq!(bounds("fixed = 20"), expected(20.0, 20.0, 0.0));
-    // Nothing can be spent if the log covers no amount that is allowed.
+    // Nothing can be spent if the log covers no allowed amount.
     assert_eq!(bounds("max = 5"), expected(0.0, 0.0, 0.0));
     assert_eq!(bounds("at_least = 60"), expected(0.0, 0.0, 0.0));
     let refused = "task[0].covers: no spend that the bounds allow is between 10 and 50";

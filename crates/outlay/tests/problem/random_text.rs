@@ -220,19 +220,19 @@ proptest! {
         check(Problem::from_toml(DOCUMENT, &OneText(table)))?;
     }
 
-    /// Whatever is read can be written and read back.
+    /// A problem that can be read can be written and read back.
     #[test]
     fn valid_problems_can_be_written_and_read_back(text in mutated(DOCUMENT)) {
         let files = OneText(TABLE.to_owned());
         if let Ok(problem) = Problem::from_toml(&text, &files) {
-            let written = problem.to_toml().expect("it was read from TOML");
-            prop_assert_eq!(Problem::from_toml(&written, &files).expect("it was a problem"), problem);
+            let written = problem.to_toml().expect("a problem read from TOML can be written");
+            prop_assert_eq!(Problem::from_toml(&written, &files).expect("the written problem is valid"), problem);
         }
     }
 }
 
 #[test]
-fn the_document_that_is_mutated_is_good() {
+fn the_mutated_document_is_valid() {
     let problem = Problem::from_toml(DOCUMENT, &OneText(TABLE.to_owned())).unwrap();
     assert_eq!(problem.tasks().len(), 5);
     let problem = read_json(JSON, &OneText(TABLE.to_owned())).unwrap();

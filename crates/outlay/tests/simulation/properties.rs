@@ -129,7 +129,7 @@ fn a_run_depends_on_its_own_seed_only() {
 
 /// Completions are monotone in their probability on the same draws.
 #[test]
-fn learners_share_their_luck() {
+fn learners_share_their_random_draws() {
     let problem = instance("power", 1000, 1);
     let environment = Environment::new(&problem, 77).unwrap();
     let (mut few, mut many) = ([Outcome::Missing; 5], [Outcome::Missing; 5]);
@@ -276,7 +276,7 @@ fn budgets_follow_their_law() {
 }
 
 #[test]
-fn tasks_that_are_away_do_not_count_against_the_learner() {
+fn unavailable_tasks_do_not_count_against_the_learner() {
     let environment = EnvironmentSpec { available: Some(0.5), ..EnvironmentSpec::default() };
     // One task, available half of the time: every allocation is optimal.
     let alone = with_environment("square-roots:means=0.7", environment.clone());
@@ -341,7 +341,7 @@ fn rewards_drawn_agree_with_their_means() {
     assert!(difference.mean.abs() < 4.0 * difference.std_error.unwrap(), "{difference:?}");
 }
 
-/// On M-sets the split is the top M of the indices, ties to the first.
+/// On M-sets the split funds the top M indices, with ties broken in favour of the first task.
 #[test]
 fn m_sets_are_played_as_the_top_of_the_indices() {
     for (tasks, plays) in [(10, 3), (7, 1), (6, 5), (49, 49), (12, 7)] {
@@ -417,7 +417,7 @@ fn indices_are_above_the_means() {
 
 /// `greedy` is these learners without their widths; `uniform` has its shares in place of indices.
 #[test]
-fn an_index_without_its_width_would_be_noticed() {
+fn an_index_without_its_width_is_detected() {
     for name in ["square-roots", "power", "m-set", "k-armed", "theorem-4:pairs=3"] {
         for learner in ["greedy", "uniform"] {
             let (problem, learner) = (instance(name, 1500, 1), spec(learner));

@@ -15,7 +15,7 @@ const QUANTILE_99: f64 = 2.576;
 /// The reference gives 95 % intervals.
 const QUANTILE_95: f64 = 1.96;
 
-/// The learners and, a row an instance, their mean regret and its 95 % half-width.
+/// The learners and, in one row per instance, their mean regret and its 95 % half-width.
 struct Reference {
     horizon: u64,
     replications: u64,
@@ -128,7 +128,7 @@ fn regrets(reference: &Reference, instance: &str, learners: &[LearnerSpec]) -> V
     regrets.into_iter().map(sorted).collect()
 }
 
-/// Whether two means agree at 99 %, each known to its standard error.
+/// True if two means with these standard errors agree at 99 %.
 fn agrees(ours: &Statistics, theirs: (f64, f64)) -> bool {
     let error = ours.std_error.unwrap().hypot(theirs.1 / QUANTILE_95);
     (ours.mean - theirs.0).abs() <= QUANTILE_99 * error
@@ -182,7 +182,7 @@ fn means_under_bandit_feedback_after_a_hundred_thousand_rounds() {
 
 /// Similar learners are distinguished: the comparison can fail.
 #[test]
-fn another_learner_would_be_noticed() {
+fn another_learner_is_detected() {
     let hoeffding = regrets(&SHORT, "power", &["hoeffding".parse().unwrap()]).remove(0);
     assert!(
         !agrees(&Statistics::of(&hoeffding), (60.5, 1.9)),

@@ -5,7 +5,7 @@ use outlay::simulation::Replication;
 use outlay::theory::{kl_ucb_plus_bound, worst_case_bound};
 
 /// Theorem 3 (corrected) from the run's own success mass, and the bound of `kl-ucb-plus`, for
-/// rewards up to 1 that arrive at once. They are about means, but single runs stay far below them.
+/// rewards up to 1 that arrive at once. They bound means, but single runs stay far below them.
 pub(crate) fn assert_worst_case_bound(learner: &LearnerSpec, run: &Replication, horizon: u64) {
     let tasks = run.completions.len();
     let bound = match learner {

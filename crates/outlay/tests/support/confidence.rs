@@ -15,7 +15,7 @@ use outlay::learner::{LearnerSpec, log_term};
 use outlay::simulation::Environment;
 use outlay::simulation::{Play, Replication};
 
-/// Whether the learner's indices are confidence bounds at that level. Those of `kl-ucb-plus`,
+/// True if the learner's indices are confidence bounds at that level. Those of `kl-ucb-plus`,
 /// `kl-ucb` and `cucb` are not, and those of `oful` and `grid-ucb` are not of tasks.
 pub(crate) fn claims(learner: &LearnerSpec) -> bool {
     matches!(

@@ -1,5 +1,5 @@
-//! The fluid model predicts the mean regrets of an independent implementation, and runs far beyond
-//! any simulation.
+//! The fluid model predicts the mean regrets of an independent implementation, and covers horizons
+//! far beyond any simulation.
 
 use outlay::instance::Instance;
 use outlay::learner::LearnerSpec;
@@ -46,7 +46,7 @@ fn the_exponent_falls() {
 }
 
 #[test]
-fn learners_that_draw_have_no_fluid_form() {
+fn randomised_learners_have_no_fluid_form() {
     let problem = "power".parse::<Instance>().unwrap().problem(100, 1).unwrap();
     for learner in ["thompson", "oful", "uniform", "epsilon-greedy"] {
         assert!(fluid(&problem, &learner.parse().unwrap(), 100.0).unwrap().is_none(), "{learner}");

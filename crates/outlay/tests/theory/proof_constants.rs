@@ -349,7 +349,7 @@ fn the_repaired_sum_of_the_papers_theorem() {
             }
         }
     }
-    assert!(!holds(0.5, 3.0, 1.0), "it rests on the 100");
+    assert!(!holds(0.5, 3.0, 1.0), "the constant 100 must be needed");
 }
 
 /// The law of one reward.
@@ -397,7 +397,7 @@ fn largest_deficit(c: f64, law: Law, t: u32, random: &mut Random) -> f64 {
         sum += law.draw(random);
         let s = f64::from(s);
         let p = sum / s;
-        // Only where the index is below μ − deficit does it change anything.
+        // The deficit changes only where the index is below μ − deficit.
         let target = mean - deficit;
         if p < target && s * kl(p, target) > c * (time / s).ln().max(0.0) {
             deficit = mean - index(c, p, s, time);

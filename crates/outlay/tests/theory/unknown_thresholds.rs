@@ -6,7 +6,7 @@ use proptest::prelude::*;
 const ROUNDS: u64 = 1000;
 
 #[test]
-fn everybody_loses_every_round() {
+fn every_player_loses_every_round() {
     for strategy in ThresholdStrategy::ALL {
         for seed in 1..=20 {
             let game = unknown_thresholds(strategy, ROUNDS, seed);
@@ -23,7 +23,7 @@ fn a_bisection_learns_one_digit_a_round() {
 }
 
 #[test]
-fn a_bisection_in_floats_stands_still() {
+fn a_bisection_in_floats_stops() {
     for seed in 1..=20 {
         let game = unknown_thresholds(ThresholdStrategy::FloatBisection, ROUNDS, seed);
         let (early, late) = (game.width_bits[79], game.width_bits[999]);
@@ -35,7 +35,7 @@ fn a_bisection_in_floats_stands_still() {
 }
 
 #[test]
-fn nobody_else_learns_more_than_a_bisection() {
+fn no_player_learns_more_than_a_bisection() {
     for strategy in ThresholdStrategy::ALL {
         let game = unknown_thresholds(strategy, 200, 4);
         let exact = unknown_thresholds(ThresholdStrategy::Bisection, 200, 4);
@@ -47,7 +47,7 @@ fn nobody_else_learns_more_than_a_bisection() {
     }
 }
 
-/// Floats cannot show it: a threshold that is a float is found, and the regret stops.
+/// With floats the game would end: a threshold that is a float is found, and the regret stops.
 #[test]
 fn a_threshold_that_is_a_float_is_found() {
     for strategy in [ThresholdStrategy::Bisection, ThresholdStrategy::FloatBisection] {
@@ -62,7 +62,7 @@ fn a_threshold_that_is_a_float_is_found() {
 }
 
 #[test]
-fn no_rounds_and_no_digits_are_no_accident() {
+fn zero_rounds_and_zero_digits_are_valid() {
     for strategy in ThresholdStrategy::ALL {
         assert_eq!(strategy.as_str().parse(), Ok(strategy));
         assert_eq!(unknown_thresholds(strategy, 0, 1).regret, 0);

@@ -1,4 +1,4 @@
-//! Many replications through an experiment, all kept until the summary as a run keeps them.
+//! Runs many replications as an experiment, which keeps all of them until the summary.
 
 use std::error::Error;
 use std::num::NonZeroUsize;
@@ -12,7 +12,7 @@ use crate::memory::peak_bytes;
 
 const SEED: u64 = 1;
 
-/// Wall time, since threads are what is looked at.
+/// Returns wall time, because the number of threads is under test.
 ///
 /// # Errors
 /// If there is no such instance or learner.

@@ -1,5 +1,5 @@
-//! How time and memory grow. One point a process, since memory is the largest resident size so far.
-//! Prints a line of JSON.
+//! How time and memory grow. One point per process, because memory is the largest resident size of
+//! the process. Prints one line of JSON.
 //!
 //! ```text
 //! bench_growth tasks power|mixed|hill|steps K SECONDS     one instance, cold and warm
@@ -18,7 +18,7 @@ use outlay_bench_engine::instances::{Kind, instance};
 use outlay_bench_engine::solve::{Cold, Warm};
 use serde_json::{Value, json};
 
-/// What the oracle promises by default.
+/// The default tolerance of the oracle.
 const TOLERANCE: f64 = 1e-9;
 
 fn main() -> Result<(), Box<dyn Error>> {

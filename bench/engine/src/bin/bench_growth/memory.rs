@@ -1,4 +1,4 @@
-//! The resident size of this process, where the system tells.
+//! The resident size of this process, if the system reports it.
 
 /// The largest so far.
 pub(crate) fn peak_bytes() -> Option<u64> {

@@ -1,4 +1,4 @@
-//! Dense rounds on concave curves, every value moved, next to a triad and to a pass of
+//! Rounds on concave curves in which every value changes, compared with a triad and a pass of
 //! exponentials.
 
 use serde_json::{Value, json};

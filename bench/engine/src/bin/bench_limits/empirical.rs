@@ -1,4 +1,4 @@
-//! Empirical curves of a thousand samples each, next to one pass over all jumps.
+//! Empirical curves of a thousand samples each, compared with one pass over all jumps.
 
 use std::hint::black_box;
 
@@ -33,7 +33,7 @@ pub(crate) fn measure(effort: Effort) -> Vec<Value> {
     ]
 }
 
-/// All jumps in a row: where they are and how high.
+/// Positions and heights of all jumps.
 struct Jumps {
     arch: Arch,
     at: Vec<f64>,
@@ -52,7 +52,7 @@ impl Jumps {
         Self { arch: Arch::new(), at, heights }
     }
 
-    /// Reads 16 bytes a jump; sixteen sums, so that no addition waits for the one before.
+    /// Reads 16 bytes per jump; sixteen sums, so that no addition waits for the previous one.
     fn pass(&self) -> f64 {
         let (at, heights) = (black_box(&self.at), black_box(&self.heights));
         self.arch.dispatch(|| {

@@ -1,4 +1,4 @@
-//! S-shaped curves next to a pass of exponentials.
+//! S-shaped curves compared with a pass of exponentials.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use outlay_bench_engine::instances::{Kind, instance};
 use outlay_bench_engine::limits::Exponentials;
 use outlay_bench_engine::solve::{Cold, Warm};
 
-/// How many tasks, and the gap asked for.
+/// Numbers of tasks and relative tolerances.
 const CASES: [(usize, f64); 2] = [(1000, 1e-9), (100_000, 1e-6)];
 
 pub(crate) fn measure(effort: Effort) -> Vec<Value> {

@@ -1,8 +1,8 @@
-//! The engine next to what the machine itself needs, call by call in one process. Prints a line of
-//! JSON a case.
+//! The engine compared with the limits of the machine, call by call in one process. Prints one line
+//! of JSON per case.
 //!
-//! `bench_limits SECONDS [FAMILY…]`: seconds for a case; families as in the list below, all without
-//! one.
+//! `bench_limits SECONDS [FAMILY…]`: seconds per case, and families from the list below (default:
+//! all).
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
 
 mod dense;
@@ -17,7 +17,7 @@ use std::error::Error;
 use serde_json::Value;
 use turns::Effort;
 
-/// Cases of one family, each with its figures.
+/// Measures the cases of one family.
 type Measure = fn(Effort) -> Vec<Value>;
 
 /// One file of this folder per family. A new family is a file and a line here.

@@ -35,7 +35,7 @@ fn case(tasks: usize, effort: Effort) -> Value {
     json!({ "family": "steps", "curves": "steps", "tasks": tasks, "slopes": slopes.len(), "gap": gap, "seconds": seconds })
 }
 
-/// What each corner of each task's concave hull returns a unit of spend.
+/// The return per unit of spend at each vertex of each task's concave envelope.
 fn hull_slopes(instance: &Instance) -> Vec<f64> {
     let mut slopes = Vec::new();
     for (task, value) in instance.problem.tasks().iter().zip(&instance.values) {

@@ -1,4 +1,4 @@
-//! One huge allocation on one thread and on all that the machine has.
+//! One huge allocation on one thread and on all threads of the machine.
 
 use std::num::NonZeroUsize;
 use std::thread::available_parallelism;

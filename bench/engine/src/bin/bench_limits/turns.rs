@@ -1,4 +1,4 @@
-//! Several calls timed in turn, so that a slow spell of the machine meets all of them.
+//! Times several calls in turn, so that a slow phase of the machine affects all of them.
 
 use std::time::Instant;
 
@@ -13,11 +13,12 @@ const BLOCK_SECONDS: f64 = 1e-4;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Effort {
     pub seconds: f64,
-    /// The blocks are told apart in so many stretches; how much their ratios differ is the spread.
+    /// Number of stretches that the blocks are divided into; the ratios of the stretches give the
+    /// spread.
     pub stretches: usize,
 }
 
-/// Something to time.
+/// A call to time.
 pub(crate) struct Contender<'a> {
     name: &'static str,
     call: Box<dyn FnMut() + 'a>,
@@ -38,11 +39,11 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// A block of each, again and again. For each contender the seconds per call in every stretch: the
-/// least, or where a block is a single call of a cycle, the mean over the cycle of the least of
-/// each.
+/// Runs blocks of all contenders in turn. Returns the seconds per call of each contender in every
+/// stretch: the minimum over blocks or, if a block is a single call of a cycle, the mean over the
+/// cycle of the minimum of each call.
 pub(crate) fn in_turns(effort: Effort, contenders: &mut [Contender<'_>]) -> Value {
-    // The first calls find cold caches and buffers that must still grow.
+    // The first calls have cold caches and buffers that must still grow.
     let calls: Vec<usize> = contenders
         .iter_mut()
         .map(|contender| {

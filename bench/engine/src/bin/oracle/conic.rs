@@ -1,4 +1,4 @@
-//! The concave problems for Clarabel, in the cones its manual offers for them.
+//! The concave problems for Clarabel, with the cones that its manual recommends.
 
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
@@ -10,7 +10,7 @@ use outlay_bench_engine::instances::Instance;
 pub(crate) struct Solved {
     /// CPU seconds in `solve`; building the model and its first factorisation are not counted.
     pub seconds: f64,
-    /// What the returned split is worth by the curves, after scaling it to the budget.
+    /// The value of the returned split by the curves, after scaling it to the budget.
     pub value: f64,
     pub iterations: u32,
     pub status: SolverStatus,

@@ -1,4 +1,4 @@
-//! How fast the oracle is, next to Clarabel and to the machine's own limits.
+//! The speed of the oracle compared with Clarabel and with the limits of the machine.
 //!
 //! `cargo run --release -p outlay-bench-engine --bin oracle [-- --quick]`; a word such as `hill`
 //! or `steps` runs only the cases whose name contains it. Nothing is asserted: a loaded machine
@@ -53,7 +53,7 @@ struct Runs {
     filter: String,
 }
 
-/// What one instance took.
+/// The times of one instance.
 #[derive(Clone, Copy)]
 struct Measured {
     cold: f64,
@@ -198,7 +198,7 @@ impl Runs {
         table.print(&format!("Other curves ({} instances each, least .. most)", self.seeds));
     }
 
-    /// How many passes over the data a call is worth.
+    /// The time of a call in passes over the data.
     fn limits(&self) {
         if !self.wants("limits") {
             return;

@@ -1,5 +1,5 @@
-//! Staircases: steps, empirical curves and equal thresholds, next to one sort of their slopes and
-//! one pass over their jumps.
+//! Steps, empirical curves and equal thresholds, compared with one sort of their slopes and one
+//! pass over their jumps.
 
 use std::hint::black_box;
 
@@ -11,13 +11,13 @@ use outlay_bench_engine::clock::{Effort, time};
 use outlay_bench_engine::instances::{Instance, Kind, Random, instance};
 use outlay_bench_engine::table::{Table, seconds, span};
 
-/// The hard kinds, which are of no use to the other tables.
+/// The hard kinds, which the other tables do not use.
 #[derive(Debug, Clone, Copy)]
 enum Stairs {
     Of(Kind),
-    /// One jump a task, worth 0.2 and 0.8 times what it costs; values are equal but for this share.
+    /// One jump per task, worth 0.2 plus 0.8 times its cost; values differ by up to this share.
     Correlated(f64),
-    /// The same three jumps for every task; values are equal but for this share.
+    /// The same three jumps for every task; values differ by up to this share.
     Equal(f64),
     /// Equal thresholds with equal values.
     Tied,
@@ -88,7 +88,7 @@ fn slopes(instance: &Instance) -> Vec<f64> {
     slopes
 }
 
-/// Seconds to sort the slopes, less those to copy them.
+/// Seconds to sort the slopes, minus those to copy them.
 fn sorting(slopes: &[f64], effort: Effort) -> f64 {
     let mut copy = slopes.to_vec();
     let copying = time(effort, || {
@@ -237,7 +237,7 @@ impl Runs {
     }
 }
 
-/// One instance and its yardsticks.
+/// The times of one instance and of the reference operations.
 #[derive(Clone, Copy)]
 struct Row {
     cold: f64,

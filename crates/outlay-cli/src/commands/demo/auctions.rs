@@ -72,7 +72,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn it_is_the_problem_of_the_examples() {
+    fn the_demo_uses_the_problem_of_the_examples() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/auctions/auctions.toml");
         let example = ProblemFile::read(Path::new(path)).unwrap().problem().unwrap();
         let ours = world().unwrap();

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn most_arrive_once_some_twice_some_very_late_some_never() {
+    fn most_reports_arrive_once_some_twice_late_or_never() {
         let mut reports = DelayedReports::new(1, 1000);
         for round in 1..=5000 {
             reports.send(

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn one_claim_that_is_not_shown_fails_the_command_and_is_named() {
+    fn a_claim_that_fails_is_named_and_fails_the_command() {
         assert_eq!(ending(&[judged(0.5), judged(1.0)]), Ending::Success);
         let failed = [judged(0.5), judged(1.5)];
         assert_eq!(ending(&failed), Ending::CheckFailed);

@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_can_be_read() {
+    fn the_printed_configuration_can_be_read() {
         let config = Config { metrics: Some("127.0.0.1:9".parse().unwrap()), ..Config::default() };
         let again: Config = toml::from_str(&config.to_toml().unwrap()).unwrap();
         assert_eq!(again.to_toml().unwrap(), config.to_toml().unwrap());

@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn one_and_many_do_not_go_together() {
+    fn one_and_many_are_exclusive() {
         assert_eq!(
             errors("problem = 'power'\nproblems = ['power']"),
             ["problem: is given together with problems; use only one of them"]

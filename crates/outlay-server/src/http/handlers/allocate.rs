@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_has_a_place() {
+    fn errors_have_a_place() {
         let pointer = |text: &str| {
             solve_now(&request(text), &Limits::default()).unwrap_err().pointer.unwrap_or_default()
         };

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn files_have_their_type_their_policy_and_a_tag_that_is_honoured() {
+    fn files_have_a_type_a_policy_and_a_tag() {
         for asset in ASSETS.iter() {
             let whole = answer(asset.name, None);
             assert_eq!(whole.status(), StatusCode::OK);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_inline_and_nothing_comes_from_elsewhere() {
+    fn pages_have_no_inline_or_external_resources() {
         let page = ASSETS.iter().find(|asset| asset.name == "index.html").unwrap().content;
         assert!(!page.contains("style=") && !page.contains("<style") && !page.contains(" onclick"));
         assert_eq!(
@@ -163,7 +163,7 @@ mod tests {
                 + page.matches("<script type=\"module\" src=\"dashboard/").count()
         );
         for asset in ASSETS.iter().filter(|asset| !asset.name.starts_with("uplot/")) {
-            // Nothing from the root of this host either, because the service may have a path prefix.
+            // Nor from the root of this host, because the service may have a path prefix.
             for elsewhere in
                 ["https://", "//cdn", "innerHTML", "eval(", "\"/dashboard", "\"/v1", "`/v1"]
             {

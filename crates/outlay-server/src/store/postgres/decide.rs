@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_report_leaves_its_items_to_the_next_one() {
+    fn items_of_a_refused_report_can_be_reported_again() {
         let mut known = Known::default();
         known.told.insert((1, 7, 1), Stored { first: NO, counted: NO });
         let (first, second) = (tell(7, &[(0, YES), (1, YES)]), tell(7, &[(0, NO)]));
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_first_and_what_counts_by_now_are_both_repetitions() {
+    fn the_first_and_the_corrected_outcome_are_both_repetitions() {
         let mut known = Known::default();
         known.told.insert((1, 7, 0), Stored { first: NO, counted: YES });
         for outcome in [NO, YES] {

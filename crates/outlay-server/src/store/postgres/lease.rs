@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_took_in_between_makes_a_gap_and_ids_only_go_up() {
+    fn leases_of_others_leave_gaps_and_ids_increase() {
         let mut leases = Leases::default();
         leases.add(7, 1..65);
         assert_eq!(leases.take(7, 60), Some(1..61));
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_from_elsewhere_are_passed() {
+    fn rounds_from_elsewhere_are_skipped() {
         let mut leases = Leases::default();
         assert!(leases.is_beyond(7, 3), "nothing was leased here");
         leases.pass(7, 3);

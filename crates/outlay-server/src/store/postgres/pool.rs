@@ -232,7 +232,7 @@ mod tests {
 
     /// A caller that timed out leaves an open transaction behind.
     #[test]
-    fn a_connection_on_which_a_call_was_broken_off_is_not_used_again() {
+    fn a_connection_with_an_interrupted_call_is_not_reused() {
         let Ok(url) = std::env::var("OUTLAY_TEST_POSTGRES") else { return };
         let timeout = Duration::from_secs(1);
         let pool =

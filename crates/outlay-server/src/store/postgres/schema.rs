@@ -11,7 +11,7 @@ const STEPS: [&str; 8] = [FIRST, SECOND, THIRD, FOURTH, FIFTH, SIXTH, SEVENTH, E
 /// Rows are added and never changed, with four exceptions: the status of a campaign, counters, tokens
 /// and expired keys.
 const FIRST: &str = r#"
--- Numbers of events. A transaction takes one, and has as many events as fit between it and the next (see SEQ_STEP in the code).
+-- Numbers of events. A transaction takes one number, which leaves room for SEQ_STEP events.
 CREATE SEQUENCE event;
 
 CREATE TABLE campaign (
@@ -25,10 +25,10 @@ CREATE TABLE campaign (
     changed_at bigint NOT NULL
 );
 
--- The round that nobody has taken yet. Apart from the campaign: this row is rewritten often.
+-- The next free round. It has its own table because this row is updated often.
 CREATE TABLE lease (campaign int PRIMARY KEY, next_round bigint NOT NULL) WITH (fillfactor = 50);
 
--- A campaign began (no status), or its status was set.
+-- A campaign was created (status is null), or its status was set.
 CREATE TABLE change (
     campaign int    NOT NULL,
     seq      bigint NOT NULL,
@@ -38,7 +38,8 @@ CREATE TABLE change (
     PRIMARY KEY (campaign, seq)
 );
 
--- Rounds first_round .. end_round - 1 were handed out with one split; "there" tasks of them can be told of.
+-- Rounds first_round .. end_round - 1 were issued with one split; "there" is its number of
+-- available tasks.
 CREATE TABLE split (
     first_round   bigint   NOT NULL,
     end_round     bigint   NOT NULL,
@@ -59,7 +60,7 @@ CREATE TABLE split (
 CREATE UNIQUE INDEX split_seq ON split (campaign, seq);
 CREATE INDEX split_expiry ON split (campaign, expires_at);
 
--- A report that brought something new. What it brought is in feedback, under the same seq.
+-- A report with new outcomes, which are in feedback under the same seq.
 CREATE TABLE told (
     seq      bigint NOT NULL,
     round    bigint NOT NULL,
@@ -70,7 +71,8 @@ CREATE TABLE told (
     PRIMARY KEY (campaign, seq)
 );
 
--- What came back of a task in a round, as it was told first, and its place in that report. One row at most: nothing counts twice.
+-- The outcome of a task in a round as first reported, and its place in that report. At most one
+-- row, so that no outcome counts twice.
 CREATE TABLE feedback (
     round     bigint NOT NULL,
     seq       bigint NOT NULL,
@@ -83,7 +85,7 @@ CREATE TABLE feedback (
     PRIMARY KEY (campaign, round, task)
 );
 
--- What should have come back. The last of a task in a round counts.
+-- Corrections of outcomes. The last one of a task in a round counts.
 CREATE TABLE correction (
     round          bigint NOT NULL,
     seq            bigint NOT NULL,
@@ -100,7 +102,7 @@ CREATE TABLE correction (
 );
 CREATE UNIQUE INDEX correction_seq ON correction (campaign, seq);
 
--- The counts: the sums over all slots. Always what a fold of feedback and corrections gives.
+-- The counts are the sums over all slots. They always equal the sums of feedback and corrections.
 CREATE TABLE stat (
     told        bigint NOT NULL,
     completions bigint NOT NULL,
@@ -155,7 +157,7 @@ const FOURTH: &str = "ALTER TABLE token ADD COLUMN name text";
 
 /// Checkpoints, and the record of deleted campaigns.
 const FIFTH: &str = r#"
--- The counts of rounds that were compacted: rounds below end_round that have no row in split any more.
+-- The counts of compacted rounds: the rounds below end_round without a row in split.
 CREATE TABLE checkpoint (
     end_round bigint NOT NULL,
     rounds    bigint NOT NULL,
@@ -174,7 +176,7 @@ CREATE TABLE checkpoint_stat (
     PRIMARY KEY (campaign, task)
 );
 
--- Campaigns that were deleted; their rows are removed bit by bit.
+-- Deleted campaigns; their rows are removed in small batches.
 CREATE TABLE deletion (
     at        bigint NOT NULL,
     rounds    bigint NOT NULL,

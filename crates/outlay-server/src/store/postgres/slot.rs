@@ -87,7 +87,7 @@ mod tests {
     use super::{SLOTS, named};
 
     #[test]
-    fn names_draw_slots_above_those_that_are_locked() {
+    fn names_select_slots_above_the_locked_ones() {
         let drawn: std::collections::BTreeSet<_> =
             (0..1000).map(|i| named(&format!("replica {i}"))).collect();
         assert_eq!(drawn.len(), SLOTS as usize, "every slot is drawn by some name");

@@ -64,7 +64,7 @@ mod tests {
     use super::split;
 
     #[test]
-    fn the_driver_is_spared_what_it_does_not_know() {
+    fn the_url_for_the_driver_has_only_known_parameters() {
         let plain = "postgres://a:b@c/d";
         assert_eq!(split(plain), (plain.to_owned(), None));
         let (url, certificates) =

@@ -134,7 +134,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(items in prop::collection::vec(item(), 0..9)) {
+        fn written_items_are_read_back(items in prop::collection::vec(item(), 0..9)) {
             let bytes = written(items.iter());
             prop_assert_eq!(Items(&bytes).collect::<Option<Vec<_>>>(), Some(items));
         }
@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    /// Single outcomes are written as before there were counts.
+    /// Single outcomes are written as in versions before counts.
     #[test]
     fn single_outcomes_keep_their_bytes() {
         let items = [(5, Outcome::success(300)), (2, Outcome::FAILED)]

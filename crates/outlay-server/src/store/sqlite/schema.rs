@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_lead_on_from_where_a_file_stands() {
+    fn steps_continue_from_the_form_of_a_file() {
         let steps = [
             STEPS[0],
             "CREATE TABLE later (x INTEGER) STRICT",
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_nobody_can_write_to_is_read_as_it_is() {
+    fn a_read_only_file_is_read_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a%20?b#c.db");
         drop(writer(&path).unwrap());
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_that_never_was_is_refused() {
+    fn an_unknown_form_is_refused() {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, STEPS).unwrap();
         connection.execute("UPDATE meta SET value = 0 WHERE name = 'outlay_store'", []).unwrap();

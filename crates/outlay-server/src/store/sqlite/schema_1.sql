@@ -1,4 +1,4 @@
--- The first form of the store. Everything but the counts is only ever added to.
+-- The first form of the store. Rows are only added, except for counts.
 CREATE TABLE meta (name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
 
 CREATE TABLE campaign (
@@ -12,7 +12,7 @@ CREATE TABLE campaign (
     spec TEXT NOT NULL
 ) STRICT;
 
--- A campaign began (status is null) or its status was set.
+-- A campaign was created (status is null), or its status was set.
 CREATE TABLE status_event (
     campaign INTEGER NOT NULL,
     seq INTEGER NOT NULL,
@@ -22,7 +22,8 @@ CREATE TABLE status_event (
     PRIMARY KEY (campaign, seq)
 ) STRICT, WITHOUT ROWID;
 
--- Rounds first..past with one split; spend, success, idx are 64-bit floats, little endian; available is a byte a task.
+-- Rounds first..past with one split; spend, success, idx are 64-bit floats, little endian;
+-- available has one byte per task.
 CREATE TABLE ask (
     campaign INTEGER NOT NULL,
     first INTEGER NOT NULL,
@@ -41,10 +42,10 @@ CREATE TABLE ask (
     PRIMARY KEY (campaign, first)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX ask_by_seq ON ask (campaign, seq);
--- With all that is needed to find the rounds that are open, and none of the splits.
+-- Covers the search for open rounds without reading splits.
 CREATE INDEX ask_by_expiry ON ask (campaign, expires_at, past, there);
 
--- One report, only what was new in it: items is written by items.rs.
+-- The new outcomes of one report; items.rs writes the column items.
 CREATE TABLE told (
     campaign INTEGER NOT NULL,
     round INTEGER NOT NULL,
@@ -73,7 +74,7 @@ CREATE TABLE correction (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX correction_by_seq ON correction (campaign, seq);
 
--- What the rows above add up to, written with them: a check at every start compares.
+-- The sums of the rows above, updated with them; compared with the rows at every start.
 CREATE TABLE tally (
     campaign INTEGER PRIMARY KEY,
     version INTEGER NOT NULL,
@@ -102,7 +103,7 @@ CREATE TABLE used_key (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX used_key_by_expiry ON used_key (expires_at);
 
--- Scopes are a JSON array of words.
+-- Scopes are a JSON array of strings.
 CREATE TABLE token (
     id TEXT PRIMARY KEY,
     hash BLOB NOT NULL,

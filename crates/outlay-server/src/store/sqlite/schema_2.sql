@@ -1,2 +1,2 @@
--- The use that was noted last.
+-- The last recorded use.
 ALTER TABLE token ADD COLUMN last_used_at INTEGER;

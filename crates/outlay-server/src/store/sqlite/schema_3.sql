@@ -1,2 +1,2 @@
--- Names of tokens, for people.
+-- Names of tokens, for display.
 ALTER TABLE token ADD COLUMN name TEXT;

@@ -1,4 +1,4 @@
--- The counts of rounds that were compacted: rounds below past that have no row in ask any more.
+-- The counts of compacted rounds: the rounds below past without a row in ask.
 CREATE TABLE checkpoint (
     campaign INTEGER PRIMARY KEY,
     past INTEGER NOT NULL,
@@ -17,7 +17,8 @@ CREATE TABLE checkpoint_count (
     PRIMARY KEY (campaign, task)
 ) STRICT, WITHOUT ROWID;
 
--- Campaigns that were deleted. Their numbers are not used again; their rows are removed bit by bit.
+-- Campaigns that were deleted. Their numbers are not used again; their rows are removed in small
+-- batches.
 CREATE TABLE deletion (
     number INTEGER PRIMARY KEY,
     id TEXT NOT NULL,
@@ -30,5 +31,5 @@ CREATE TABLE deletion (
 CREATE INDEX deletion_to_purge ON deletion (number) WHERE NOT is_purged;
 CREATE INDEX deletion_by_id ON deletion (id);
 
--- The number of the campaign: a key does not outlive it. Keys of earlier versions have none.
+-- The number of the campaign, with which a key is deleted. Keys of earlier versions have none.
 ALTER TABLE used_key ADD COLUMN number INTEGER;

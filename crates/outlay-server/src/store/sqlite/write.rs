@@ -313,10 +313,10 @@ mod tests {
         })
     }
 
-    /// A limit on pages stands for the disk: the message is the same, and what comes after it finds
-    /// everything as it was.
+    /// A limit on pages simulates a full disk: the message is the same, and later commands find the
+    /// store unchanged.
     #[test]
-    fn a_full_disk_is_said_so_and_passes() {
+    fn a_full_disk_is_reported_and_recoverable() {
         let folder = tempfile::tempdir().unwrap();
         let connection = super::super::schema::writer(&folder.path().join("outlay.db")).unwrap();
         let mut writer = Writer::new(connection).unwrap();
@@ -339,12 +339,12 @@ mod tests {
             || other.query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0)).unwrap();
         let before = commits();
         writer.health().unwrap();
-        assert_ne!(commits(), before, "it says that it can be written to, and has not tried");
+        assert_ne!(commits(), before, "health is reported without a test write");
         let before = commits();
         writer.health().unwrap();
-        assert_eq!(commits(), before, "it writes although nothing has failed since");
+        assert_eq!(commits(), before, "a test write although nothing has failed since");
         pages(&writer, 1_000_000);
-        // Not `WasThere`: what was taken back is forgotten too.
+        // Not `WasThere`: the caches are rolled back too.
         assert_eq!(
             writer.apply(&[create("new"), large(1..2)]).unwrap(),
             [Ok(Done::Created), Ok(Done::Asked)]
@@ -355,10 +355,10 @@ mod tests {
         );
     }
 
-    /// Large batches, so that two hundred are enough: what is written between two looks comes on top
-    /// of what starts a checkpoint.
+    /// Uses large batches, so that two hundred are enough. The log may exceed the size that starts
+    /// a checkpoint by the writes between two checks.
     #[test]
-    fn the_log_does_not_grow_without_end() {
+    fn the_log_does_not_grow_without_bound() {
         let folder = tempfile::tempdir().unwrap();
         let connection = super::super::schema::writer(&folder.path().join("outlay.db")).unwrap();
         connection.pragma_update(None, "synchronous", "OFF").unwrap();
@@ -370,12 +370,12 @@ mod tests {
         writer.apply(&[large(1..2)]).unwrap();
         let each = pages("outlay.db-wal") - before;
         (2..202).for_each(|round| drop(writer.apply(&[large(round..round + 1)]).unwrap()));
-        // As much as one look finds and waits for, and what comes until the next.
+        // The size at which writes wait, and the writes until the next check.
         let most = MOST_BEHIND * CHECKPOINT_PAGES + (i64::from(LOOK_EVERY) + 2) * each;
-        assert!(200 * each > most, "not enough was written to tell");
+        assert!(200 * each > most, "the batches are too small to reach the limit");
         assert!(
             pages("outlay.db-wal") <= most,
-            "{} pages in the log, {each} a batch",
+            "{} pages in the log, {each} per batch",
             pages("outlay.db-wal")
         );
         assert!(pages("outlay.db") > CHECKPOINT_PAGES);
@@ -413,7 +413,7 @@ mod tests {
     /// After a failed sync the contents of the disk are unknown, so every later call gets the same
     /// error.
     #[test]
-    fn what_failed_for_good_stays_so() {
+    fn a_fatal_failure_is_permanent() {
         let folder = tempfile::tempdir().unwrap();
         let connection = super::super::schema::writer(&folder.path().join("outlay.db")).unwrap();
         let mut writer = Writer::new(connection).unwrap();

@@ -81,7 +81,7 @@ pub(super) fn status_needs_its_version(place: &Place) {
         (row.status, row.version, row.created_at, row.changed_at),
         (CampaignStatus::Closed, 4, 1000, 2000)
     );
-    // The same spec is the same campaign, whatever has become of it.
+    // Creating it again with the same spec has no effect, whatever its status.
     assert_eq!(one(&*store, create("c", 1)), Ok(Done::WasThere));
     let kinds: Vec<_> = store
         .events("c", 0, 10)
@@ -193,7 +193,7 @@ pub(super) fn unknown_is_empty(place: &Place) {
     assert_eq!(store.tokens().unwrap(), []);
     assert!(!store.name().is_empty());
     sound(&*store);
-    // A campaign in which nothing has happened yet.
+    // A campaign without rounds.
     assert_eq!(one(&*store, create("x", 0)), Ok(Done::Created));
     assert_eq!(store.last_split("x").unwrap(), None);
     assert_eq!(open(&*store, "x", 0), Vec::<u64>::new());
@@ -222,7 +222,7 @@ pub(super) fn tokens_are_kept(place: &Place) {
     assert_eq!(one(&*store, revoke("b", 60)), Ok(Done::TokenRevoked));
     let used = |id: &str, at| Command::UseToken(TokenUse { id: id.into(), at });
     assert_eq!(one(&*store, used("x", 5)), Err(Refusal::Token));
-    // The last one is kept, whatever its clock said.
+    // The last update is kept, even with an earlier time.
     assert_eq!(
         [30, 70, 40].map(|at| one(&*store, used("a", at))),
         [Ok(Done::TokenUsed), Ok(Done::TokenUsed), Ok(Done::TokenUsed)]
@@ -263,7 +263,7 @@ pub(super) fn deleted_is_gone(place: &Place) {
     drop(store);
     let store = place();
     unknown(&*store, "c");
-    // The id is free, and the new campaign knows nothing of the old one.
+    // The id is free, and the new campaign has no data of the old one.
     assert_eq!(one(&*store, create("c", 3)), Ok(Done::Created));
     assert_eq!(store.lease_rounds("c", 1).unwrap(), 1..2);
     assert_eq!(one(&*store, ask("c", 1..2, 3)), Ok(Done::Asked));
@@ -273,7 +273,7 @@ pub(super) fn deleted_is_gone(place: &Place) {
     sound(&*store);
 }
 
-/// Nothing is known of a campaign.
+/// Checks that the store has no data of a campaign.
 fn unknown(store: &dyn Store, campaign: &str) {
     assert_eq!(store.campaign(campaign).unwrap(), None);
     assert_eq!(store.standing(campaign).unwrap(), Standing::default());

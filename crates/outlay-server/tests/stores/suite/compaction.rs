@@ -1,4 +1,4 @@
-//! Rounds that are replaced by their counts.
+//! Compaction: rounds are replaced by their counts.
 
 use std::sync::Arc;
 
@@ -104,7 +104,7 @@ pub(super) fn compacted_take_nothing(place: &Place) {
     let store = aged(place);
     let standing = store.standing("c").unwrap();
     store.compact(&compaction("c", 100, 99)).unwrap();
-    // Neither what was told, nor anything new, nor a correction; alone and among others.
+    // Repeated reports, new reports and corrections are refused, alone and in a batch.
     let refused = Err(Refusal::Compacted);
     assert_eq!(one(&*store, tell("c", 1, &[(0, done(5)), (1, FAILED)])), refused);
     assert_eq!(one(&*store, tell("c", 6, &[(0, done(5))])), refused);
@@ -123,8 +123,8 @@ pub(super) fn compacted_take_nothing(place: &Place) {
     sound(&*store);
 }
 
-/// Reports of old rounds, each sent twice, while the rounds are compacted: what was taken counts
-/// once, whatever the order.
+/// Old rounds are reported twice while they are compacted: accepted outcomes count once, in any
+/// order.
 pub(super) fn compaction_and_reports(place: &Place) {
     const ROUNDS: u64 = 60;
     let store = begun(place, 1);

@@ -21,7 +21,8 @@ fn recorrect(round: u64, task: u32, to: Outcome, expected: u64) -> Command {
     Command::Correct(Correction { expected: Some(expected), ..correction })
 }
 
-/// 24 completions in one report, as 24 reports of one, as 3 of 8 in another order: the same counts.
+/// One report of 24 completions, 24 reports of one and 3 of 8 in another order give the same
+/// counts.
 pub(super) fn a_count_is_a_sum(place: &Place) {
     let store = place();
     let rewards: Vec<u64> = (0..24).map(|place| (place * 7919 * 104_729) % (UNIT + 1)).collect();
@@ -57,7 +58,7 @@ pub(super) fn reported_once(place: &Place) {
     let spent = several(24, 12 * UNIT, Some((70, 100)));
     let unspent = several(24, 12 * UNIT, None);
     assert_eq!(one(&*store, tell("c", 1, &[(0, spent), (1, unspent)])), counted(&[true; 2], true));
-    // A spend that is missing now was taken before; one that is new would be lost.
+    // A repeated report may omit the spend, but may not add one.
     assert_eq!(one(&*store, tell("c", 1, &[(0, unspent)])), counted(&[false], true));
     assert_eq!(one(&*store, tell("c", 1, &[(0, spent), (1, unspent)])), counted(&[false; 2], true));
     let conflict = |task, stored| Err(Refusal::Conflict { task, stored });
@@ -111,7 +112,7 @@ pub(super) fn corrected(place: &Place) {
     };
     assert_eq!(store.standing("c").unwrap().tasks, [count]);
     sound(&*store);
-    // Without a number, the predicted completions are those of the report again.
+    // By default, a correction restores the predicted completions of the report.
     assert_eq!(one(&*store, correct("c", 1, 0, FAILED)), answer(second, -change));
     assert_eq!(one(&*store, recorrect(1, 0, first, chance(0))), answer(FAILED, 0));
     assert_eq!(one(&*store, recorrect(1, 0, second, expected)), answer(first, change));

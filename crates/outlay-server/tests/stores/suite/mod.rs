@@ -1,4 +1,4 @@
-//! Every method and every answer of a store, one by one.
+//! Checks of every method and answer of a store.
 
 mod amendments;
 mod campaigns;
@@ -28,43 +28,43 @@ const CHECKS: &[(&str, Check)] = &[
     ("a snapshot is what the single reads give", campaigns::snapshot_is_what_reads_give),
     ("leases do not overlap", rounds::leases_do_not_overlap),
     ("leases pass what was acknowledged", rounds::leases_pass_what_was_acknowledged),
-    ("rounds are handed out once", rounds::rounds_once),
+    ("rounds are issued once", rounds::rounds_once),
     ("a horizon is not passed", rounds::horizon_is_not_passed),
     ("a split keeps its bits", rounds::split_keeps_its_bits),
-    ("a key hands out once", rounds::key_hands_out_once),
+    ("a key issues rounds once", rounds::key_hands_out_once),
     ("a tell counts once", reports::tell_counts_once),
     ("a conflict changes nothing", reports::conflict_changes_nothing),
     ("late counts like all others", reports::late_counts),
     ("a round without a task is complete without it", rounds::complete_without_absent_tasks),
-    ("a correction is an event of its own", reports::correction_is_an_event),
+    ("a correction is a separate event", reports::correction_is_an_event),
     ("a corrected outcome is reported again", reports::corrected_is_reported_again),
-    ("open rounds wait for something", rounds::open_rounds_wait),
-    ("open rounds are looked for among the last", rounds::open_rounds_are_among_the_last),
-    ("complete rounds have nothing more to be told", rounds::complete_rounds_have_nothing_more),
+    ("open rounds lack an outcome", rounds::open_rounds_wait),
+    ("open rounds are searched among the last", rounds::open_rounds_are_among_the_last),
+    ("complete rounds accept no more outcomes", rounds::complete_rounds_have_nothing_more),
     ("rounds are listed in pages", rounds::rounds_in_pages),
     ("events are listed in pages", rounds::events_in_pages),
     ("tokens are kept", campaigns::tokens_are_kept),
-    ("a batch goes on after a refusal", reports::batch_goes_on),
+    ("a batch continues after a refusal", reports::batch_goes_on),
     ("a batch sees itself", reports::batch_sees_itself),
     ("campaigns do not mix", campaigns::campaigns_do_not_mix),
     ("names are only names", campaigns::names_are_only_names),
     ("large numbers are kept", reports::large_numbers),
-    ("many at a time count once", reports::many_at_a_time),
+    ("concurrent reports count once", reports::many_at_a_time),
     ("a count is the sum of its completions", counts::a_count_is_a_sum),
     ("counts and spends are reported once", counts::reported_once),
     ("counts and spends are corrected", counts::corrected),
     ("counts and spends are compacted", counts::compacted),
     ("sums do not become too large", counts::sums_are_limited),
     ("an unknown campaign is empty", campaigns::unknown_is_empty),
-    ("everything is there again", reports::everything_is_there_again),
+    ("everything is kept after reopening", reports::everything_is_there_again),
     ("a deleted campaign is gone", campaigns::deleted_is_gone),
     ("a deletion needs a closed campaign and its version", campaigns::deletion_needs_closed),
     ("a deleted campaign takes its keys with it", campaigns::deleted_takes_its_keys),
     ("a batch sees a deletion", campaigns::batch_sees_deletion),
     ("compaction keeps the counts", compaction::compaction_keeps_counts),
-    ("compaction stops at rounds that are to be kept", compaction::compaction_stops),
-    ("compacted rounds take nothing more", compaction::compacted_take_nothing),
-    ("compaction and reports at a time", compaction::compaction_and_reports),
+    ("compaction stops at rounds to be kept", compaction::compaction_stops),
+    ("compacted rounds accept nothing more", compaction::compacted_take_nothing),
+    ("concurrent compaction and reports", compaction::compaction_and_reports),
 ];
 
 /// Runs every check, each in a new place.
@@ -81,7 +81,7 @@ pub(crate) fn named(name: &str, place: &Place) {
     check(place);
 }
 
-/// Rounds that wait, each of which expires when its split says.
+/// The open rounds, after checking that each expires with its split.
 fn open(store: &dyn Store, campaign: &str, now: i64) -> Vec<u64> {
     let open = store.open_rounds(campaign, now).unwrap();
     for (round, expires_at) in &open {
@@ -100,7 +100,7 @@ fn begun(place: &Place, tasks: u32) -> Arc<dyn Store> {
     store
 }
 
-/// With rounds 1..=count handed out, one at a time.
+/// A store with rounds 1..=count issued one at a time.
 fn asked_for(place: &Place, tasks: u32, count: u64) -> Arc<dyn Store> {
     let store = begun(place, tasks);
     for round in 1..=count {
@@ -118,7 +118,7 @@ fn count(told: u64, completions: u64, reward_sum: u64, expected: u64) -> TaskCou
     TaskCount { told, completions, reward_sum, expected, ..TaskCount::default() }
 }
 
-/// Everything that can be read, in words.
+/// Everything that can be read, as text.
 pub(crate) fn snapshot(store: &dyn Store) -> String {
     let mut text = String::new();
     for row in store.campaigns(None, usize::MAX >> 1).unwrap() {

@@ -33,7 +33,7 @@ pub(super) fn tell_counts_once(place: &Place) {
     let told: Vec<_> =
         store.rounds("c", 0, 10).unwrap().into_iter().map(|round| round.told).collect();
     assert_eq!(told, [vec![(0, done(0)), (1, done(5)), (2, FAILED)], vec![(1, done(7))]]);
-    // Only what was new is an event.
+    // Only new outcomes appear in events.
     let events = store.events("c", 0, 100).unwrap();
     let items: Vec<_> = events
         .iter()
@@ -61,7 +61,7 @@ pub(super) fn conflict_changes_nothing(place: &Place) {
     assert_eq!(one(&*store, tell("c", 1, &[(0, FAILED), (1, done(6))])), conflict(1, done(5)));
     assert_eq!(one(&*store, tell("c", 1, &[(1, FAILED)])), conflict(1, done(5)));
     assert_eq!(one(&*store, tell("c", 1, &[(2, done(0))])), conflict(2, FAILED));
-    // The lowest place of the items, not the lowest task.
+    // The first conflicting item, not the lowest task.
     assert_eq!(
         one(&*store, tell("c", 1, &[(3, FAILED), (2, done(1)), (1, done(1))])),
         conflict(2, FAILED)
@@ -119,7 +119,7 @@ pub(super) fn correction_is_an_event(place: &Place) {
         (events.len(), &events[3].kind, events[3].at, events[3].token.as_str()),
         (6, &corrected, 5000, "admin")
     );
-    // What was told first stays as it was told.
+    // The first report stays unchanged in the events.
     assert_eq!(
         events[2].kind,
         EventKind::Told { round: 1, items: vec![(0, done(5), chance(0))], is_late: false }
@@ -132,7 +132,7 @@ pub(super) fn corrected_is_reported_again(place: &Place) {
     assert_eq!(one(&*store, tell("c", 1, &[(0, done(5))])), counted(&[true], true));
     assert_eq!(one(&*store, correct("c", 1, 0, done(7))), corrected(done(5)));
     assert_eq!(one(&*store, correct("c", 1, 0, done(9))), corrected(done(7)));
-    // A client that repeats itself, and one that has seen the correction.
+    // A client may repeat its report or send the corrected outcome.
     assert_eq!(one(&*store, tell("c", 1, &[(0, done(5))])), counted(&[false], true));
     assert_eq!(one(&*store, tell("c", 1, &[(0, done(9))])), counted(&[false], true));
     assert_eq!(
@@ -311,7 +311,7 @@ pub(super) fn everything_is_there_again(place: &Place) {
     drop(store);
     let store = place();
     assert_eq!(snapshot(&*store), before);
-    // What comes next is after everything that was.
+    // New events have higher numbers than all earlier ones.
     let last = store.events("c", 0, 1000).unwrap().last().unwrap().seq;
     assert_eq!(one(&*store, tell("c", 3, &[(1, FAILED)])), counted(&[true], false));
     assert!(store.events("c", 0, 1000).unwrap().last().unwrap().seq > last);

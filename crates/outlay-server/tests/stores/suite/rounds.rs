@@ -33,7 +33,7 @@ pub(super) fn leases_do_not_overlap(place: &Place) {
     let count = taken.len();
     taken.dedup();
     assert_eq!((count, taken.len(), taken[0]), (840, 840, 1));
-    // Campaigns count for themselves.
+    // Each campaign counts its own rounds.
     assert_eq!(store.lease_rounds("other", 1).unwrap().start, 1);
 }
 
@@ -45,7 +45,7 @@ pub(super) fn leases_pass_what_was_acknowledged(place: &Place) {
     let store = place();
     let next = store.lease_rounds("c", 2).unwrap();
     assert!(next.start >= lease.end, "{next:?}");
-    // Rounds that come from elsewhere, as with an import, are acknowledged like all others.
+    // Rounds from elsewhere, such as an import, count too.
     assert_eq!(one(&*store, ask("c", 5000..5010, 1)), Ok(Done::Asked));
     let after = store.lease_rounds("c", 1).unwrap();
     assert!(after.start >= 5010, "{after:?}");
@@ -79,7 +79,7 @@ pub(super) fn rounds_once(place: &Place) {
     }
     assert_eq!(store.last_split("c").unwrap(), Some(row(asked("c", 20..21, 2))));
     assert_eq!(store.standing("c").unwrap().rounds, 20);
-    assert_eq!(store.events("c", 0, 10).unwrap().len(), 4, "what is refused is no event");
+    assert_eq!(store.events("c", 0, 10).unwrap().len(), 4, "a refused command adds no event");
     sound(&*store);
 }
 
@@ -144,17 +144,17 @@ pub(super) fn key_hands_out_once(place: &Place) {
     assert_eq!(store.used_key("asker", "k", 8999).unwrap(), Some(used.clone()));
     assert_eq!(store.used_key("asker", "other", 3000).unwrap(), None);
     assert_eq!(store.used_key("other", "k", 3000).unwrap(), None);
-    // The same request and another one; the store tells, the service decides.
+    // The same request and a different one: the store returns the used key, the service decides.
     assert_eq!(one(&*store, with(4..5, key("k", 1, 9000), 3001)), refused.clone());
     assert_eq!(one(&*store, with(4..5, key("k", 2, 9000), 3001)), refused.clone());
-    // A key goes before rounds that are taken, and what is refused takes no key.
+    // A used key is reported before taken rounds, and a refused command uses no key.
     assert_eq!(one(&*store, with(1..4, key("k", 2, 9000), 8999)), refused);
     assert_eq!(one(&*store, with(1..4, key("fresh", 2, 9000), 3001)), Err(Refusal::RoundsTaken));
     assert_eq!(store.used_key("asker", "fresh", 3001).unwrap(), None);
     drop(store);
     let store = place();
     assert_eq!(store.used_key("asker", "k", 8999).unwrap(), Some(used));
-    // From 9000 on it may be used anew.
+    // From 9000 on the key can be used again.
     assert_eq!(store.used_key("asker", "k", 9000).unwrap(), None);
     assert_eq!(one(&*store, with(4..6, key("k", 3, 20_000), 9000)), Ok(Done::Asked));
     let anew = UsedKey { request: [3; 32], campaign: "c".into(), rounds: 4..6 };
@@ -179,7 +179,7 @@ pub(super) fn open_rounds_wait(place: &Place) {
         ask.expires_at = expires_at;
         Command::Ask(ask)
     };
-    // The one with the higher rounds is given up first.
+    // The split with the higher rounds expires first.
     for ask in [until(1..4, 900), until(4..6, 500), until(8..9, 900)] {
         assert_eq!(one(&*store, ask), Ok(Done::Asked));
     }
@@ -222,7 +222,7 @@ pub(super) fn open_rounds_are_among_the_last(place: &Place) {
         counted(&[true, true], true)
     );
     assert_eq!(one(&*store, ask("c", many.end + 2..many.end + 5, 2)), Ok(Done::Asked));
-    // From the middle of a split on.
+    // The limit falls in the middle of a split.
     assert_eq!(
         numbers(store.open_rounds("c", 0).unwrap()),
         (LOOKED_BACK - 1, Some(6), Some(many.end + 4))

@@ -36,7 +36,7 @@ pub(super) struct ExponentialTasks {
 
 /// Below this level the value on the slope is taken from a series: the difference would cancel.
 const SHALLOW: f64 = 0.1;
-/// Lower levels are not told apart.
+/// Lower levels are not distinguished.
 const LOWEST_LEVEL: f64 = -1e4;
 
 impl ExponentialTasks {

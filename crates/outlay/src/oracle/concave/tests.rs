@@ -169,7 +169,7 @@ fn agrees_with_the_general_search_and_the_curves() {
         let (mut budget, mut answered) = (1.0, 0);
         for round in 0..30 {
             answered += usize::from(pair.check(&problem, &values, budget));
-            // Small steps, a jump now and then, values of nothing, and other budgets.
+            // Small changes, occasional jumps, values of zero, and different budgets.
             let reach = [0.005, 0.0, 0.1, 0.005, 0.9][round % 5];
             for value in &mut values {
                 *value = (*value * (1.0 + reach * random.between(-1.0, 1.0))).clamp(0.01, 2.0);
@@ -209,8 +209,9 @@ fn all_equal_and_all_worthless_tasks_are_answered() {
 }
 
 #[test]
-fn a_task_that_wants_more_than_it_may_have_gets_what_it_may() {
-    // All may have two fifths of the budget, so bounds are not looked at until one wants more.
+fn a_task_whose_demand_exceeds_its_maximum_gets_its_maximum() {
+    // Each may get two fifths of the budget, so bounds matter only once the demand of one exceeds
+    // that.
     for number in 0..4 {
         let mut random = Random(40 + number);
         let tasks = (0..1500).map(|task| {
@@ -236,7 +237,7 @@ fn a_task_that_wants_more_than_it_may_have_gets_what_it_may() {
 }
 
 #[test]
-fn warmth_is_all_that_it_remembers() {
+fn the_warm_start_is_its_only_state() {
     for (number, kind) in all_kinds().enumerate() {
         let mut random = Random(100 + number as u64);
         let problem = problem(kind, &mut random);

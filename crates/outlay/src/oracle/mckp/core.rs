@@ -494,7 +494,7 @@ fn reachable(steps: &StepItems, input: MckpInput<'_>) -> Option<f64> {
 }
 
 /// The units that a solution may have if the last items of all domains together exceed the budget:
-/// every other solution has at least one unit less. None if that cannot be told from the units.
+/// every other solution has at least one unit less. `None` if the units do not show that.
 fn without_everything(steps: &StepItems, input: MckpInput<'_>) -> Option<i64> {
     let (per_spend, mut all) = (input.units_per_spend(), 0i64);
     for domain in 0..steps.len() {

@@ -68,7 +68,7 @@ fn a_threshold_at_the_budget_next_to_an_infinite_slope() {
 #[test]
 fn forced_spends_and_jumps_stay_within_the_budget() {
     let first = solved(&problem("v2_overspends_budget.toml"));
-    // Both jobs together need 7e-13 more than there is.
+    // Both jobs together need 7e-13 more than the budget.
     assert_eq!((first.value, first.spend[1]), (0.7, 0.0), "{first:?}");
     let second = solved(&problem("v2b_overspends_at_least.toml"));
     assert_eq!((second.value, second.status), (0.6, Status::Optimal), "{second:?}");
@@ -233,7 +233,7 @@ fn a_beaten_bound_is_an_error() {
     assert!(error.to_string().contains("please report it"), "{error}");
 }
 
-/// The steps take all of the budget but a few roundings, which are worth much to a steep logistic
+/// The steps leave only a few rounding errors of the budget, which are valuable to a steep logistic
 /// task.
 #[test]
 fn a_remainder_of_a_few_roundings_is_bounded() {

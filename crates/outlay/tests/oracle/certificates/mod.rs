@@ -1,5 +1,5 @@
 //! Certificates: no plan that `evaluate` accepts is worth more than `upper_bound`, the allocation
-//! is feasible itself, and its price proves what a price can.
+//! is feasible, and its price proves the bound where a price can.
 
 mod audit;
 mod edge_problems;

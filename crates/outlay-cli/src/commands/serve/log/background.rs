@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_stalls_holds_nothing_up_and_lost_lines_are_counted() {
+    fn a_stalled_reader_delays_nothing_and_lost_lines_are_counted() {
         let ((allow, go), (written, output)) = (mpsc::channel(), mpsc::channel());
         let (writer, flush) = BackgroundWriter::start(Stalled { go, written }, LogFormat::Json);
         let begun = Instant::now();
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_written_at_the_end() {
+    fn all_lines_are_written_at_the_end() {
         let ((allow, go), (written, output)) = (mpsc::channel(), mpsc::channel());
         drop(allow);
         let (mut writer, flush) = BackgroundWriter::start(Stalled { go, written }, LogFormat::Text);

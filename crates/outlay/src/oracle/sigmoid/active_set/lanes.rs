@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn four_at_once_ride_as_the_curves_do_on_every_machine() {
+    fn four_at_once_agree_with_the_curves_on_every_machine() {
         let mut curves = Vec::new();
         for steepness in [0.3, 0.9, 1.0, 1.01, 1.5, 2.0, 3.7, 10.0, 100.0, 1e4] {
             for half in [1e-3, 1.0, 40.0] {
