@@ -216,7 +216,7 @@ async fn a_report_is_accepted_completely_or_not_at_all() {
     let round = world.ask().await.rounds[0];
     assert_eq!(
         world.tell(round, vec![done("tv", 1.5)]).await.unwrap(),
-        Told { accepted: 1, duplicate: 0, late: 0 }
+        Told { accepted: 1, duplicate: 0, late: 0, clipped: 0 }
     );
     let refused = world.tell(round, vec![failed("web"), done("tv", 1.0)]).await.unwrap_err();
     assert_eq!(
@@ -225,7 +225,7 @@ async fn a_report_is_accepted_completely_or_not_at_all() {
     );
     assert_eq!(world.service.campaign("c").await.unwrap().stats_version, 1);
     let again = world.tell(round, vec![failed("web"), done("tv", 1.5)]).await.unwrap();
-    assert_eq!(again, Told { accepted: 1, duplicate: 1, late: 0 });
+    assert_eq!(again, Told { accepted: 1, duplicate: 1, late: 0, clipped: 0 });
 }
 
 #[tokio::test]
@@ -297,7 +297,7 @@ async fn late_feedback_counts_and_expired_rounds_free_their_places() {
     world.clock.set(NOW + DAY);
     assert_eq!(world.service.campaign("c").await.unwrap().open_rounds, 0);
     let late = world.tell(rounds[1], vec![done("tv", 1.0), failed("web")]).await.unwrap();
-    assert_eq!(late, Told { accepted: 2, duplicate: 0, late: 2 });
+    assert_eq!(late, Told { accepted: 2, duplicate: 0, late: 2, clipped: 0 });
     let state = world.service.campaign("c").await.unwrap();
     assert_eq!((state.late, state.tasks[0].completions, state.tasks[0].mean), (2, 2, Some(1.0)));
     // The clock goes back: rounds continue in order.
