@@ -62,9 +62,9 @@ impl RowConditions {
         }
         for row in 0..rows {
             let (scale, volume) = (self.scale.get(row).copied(), self.volume.get(row).copied());
-            problem
-                .check_task_in_round(position, scale, volume)
-                .map_err(|error| RecordError::Condition { task: task(), row: row + 1, error })?;
+            problem.check_task_in_round(position, scale, volume).map_err(|error| {
+                RecordError::Condition { task: task(), row: row + 1, error: Box::new(error) }
+            })?;
         }
         Ok(())
     }

@@ -267,7 +267,7 @@ pub enum RecordError {
         /// The row, counted from 1.
         row: usize,
         /// The reason.
-        error: RoundCurvesError,
+        error: Box<RoundCurvesError>,
     },
     /// A success has no reward.
     #[error("task {task}: row {row}: a success without a reward")]
