@@ -23,14 +23,14 @@ pub(super) fn figure_of(summary: &Summary, learners: &[LearnerSeries<'_>]) -> Op
     let mut entries: Vec<Entry> = learners.iter().map(LearnerSeries::entry).collect();
     let reference = Stroke { colour: Colour::Muted, width: 1.6, dash: "6 3" };
     entries.push(Entry {
-        name: "the information limit".to_owned(),
+        name: "information limit".to_owned(),
         swatch: Swatch::Line(reference),
         series: None,
     });
     let across = across.padded(0.05);
     let mut lines = LineChart::new(&entries, Axis::new(across, "last round of the decade"), up);
     let level = [(across.low, limit), (across.high, limit)];
-    let line = lines.frame().line(&level, reference, "the information limit");
+    let line = lines.frame().line(&level, reference, "information limit");
     lines.draw(line);
     for learner in learners {
         let decades = &learner.result.decades;

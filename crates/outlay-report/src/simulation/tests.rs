@@ -154,10 +154,11 @@ fn pages_are_balanced_and_without_missing_numbers() {
             panic!("{case}: {wrong}");
         }
         for text in page.pictures.iter().map(|(_, svg)| svg).chain([&page.html]) {
-            for forbidden in ["NaN", "None", "Some(", "Infinity", ">inf", " inf", "-inf", "=\"inf"]
-            {
+            for forbidden in ["NaN", "None", "Some(", "Infinity"] {
                 assert!(!text.contains(forbidden), "{case} has {forbidden}");
             }
+            let mut words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
+            assert!(!words.any(|word| word == "inf"), "{case} has inf");
         }
     }
 }
