@@ -19,21 +19,6 @@ class _Asked(Protocol):
         ...
 
     @property
-    def currency(self) -> str | None:
-        """The unit of budget and spends in tables and reports; None if it was not given."""
-        ...
-
-    @property
-    def period(self) -> str:
-        """The length of a round in tables and reports, by default round."""
-        ...
-
-    @property
-    def reward_unit(self) -> str | None:
-        """The unit of rewards in tables and reports: by default the currency."""
-        ...
-
-    @property
     def threads(self) -> int | None:
         ...
 
@@ -433,6 +418,21 @@ class Problem:
         ...
 
     @property
+    def currency(self) -> str | None:
+        """The unit of budget and spends in tables and reports; None if it was not given."""
+        ...
+
+    @property
+    def period(self) -> str:
+        """The length of a round in tables and reports, by default round."""
+        ...
+
+    @property
+    def reward_unit(self) -> str | None:
+        """The unit of rewards in tables and reports: by default the currency."""
+        ...
+
+    @property
     def budget(self) -> float:
         """The budget of a round."""
         ...
@@ -542,9 +542,7 @@ class Problem:
     def _with_limits(self, text: str, is_toml: bool, place: str) -> str:
         ...
 
-    def _for_target(
-        self, target: tuple[str, float], values: Values | None, limit: float | None, asked: _Asked
-    ) -> tuple[Allocation, bool, list[float], list[list[float]]]:
+    def _for_target(self, target: tuple[str, float], values: Values | None, limit: float | None, asked: _Asked) -> tuple[Allocation, bool, list[float], list[list[float]]]:
         ...
 
     def _frontier(self, values: Values | None, span: tuple[float | None, float | None], points: int, asked: _Asked, each: Callable[[], None]) -> list[Allocation]:

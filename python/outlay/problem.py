@@ -1035,9 +1035,9 @@ class Frontier(Tabular, Sequence[Allocation]):
         Examples
         --------
         >>> from outlay import Problem
-        >>> splits = Problem.load("square-roots:means=0.6;0.8").frontier(start=1, end=2, points=2).splits()
+        >>> splits = Problem.load("square-roots:means=0.6;0.8").frontier(start=0.5, end=1, points=2).splits()
         >>> splits[["budget", "task", "spend"]].round(2).values.tolist()
-        [[1.0, 'task-1', 0.36], [1.0, 'task-2', 0.64], [2.0, 'task-1', 0.72], [2.0, 'task-2', 1.28]]
+        [[0.5, 'task-1', 0.18], [0.5, 'task-2', 0.32], [1.0, 'task-1', 0.36], [1.0, 'task-2', 0.64]]
         """
         from .display import frame, frontier_splits
 

@@ -85,7 +85,7 @@ pub struct ProblemTask {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = f64, required = false, minimum = 0)]
     pub value: Option<f64>,
-    /// Expected completions per round at success 1; 1 if absent. Campaigns accept only 1.
+    /// Expected completions per round at success 1; 1 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = f64, required = false, exclusive_minimum = 0, maximum = 1e9)]
     pub volume: Option<f64>,
