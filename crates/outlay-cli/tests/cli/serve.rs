@@ -249,7 +249,8 @@ fn requests(service: &Service) -> Vec<String> {
     service.curl("/livez", &[]);
     service.curl("/readyz", &[]);
     service.curl("/openapi.json", &["--compressed", "-H", "x-request-id: mine"]);
-    let forged = format!("{}x", &reader[..reader.len() - 1]);
+    let last = if reader.ends_with('x') { 'y' } else { 'x' };
+    let forged = format!("{}{last}", &reader[..reader.len() - 1]);
     let as_forged = format!("authorization: Bearer {forged}");
     for _ in 0..30 {
         service.curl("/v1/campaigns/shop-1", &["-H", &as_forged]);

@@ -149,7 +149,8 @@ mod tests {
         let ((allow, go), (written, output)) = (mpsc::channel(), mpsc::channel());
         let (writer, flush) = BackgroundWriter::start(Stalled { go, written }, LogFormat::Json);
         let begun = Instant::now();
-        let count = 2 * WAITING_LINES;
+        // More than the queue and the first chunk hold, however fast the lines are taken.
+        let count = 2 * WAITING_LINES + CHUNK_BYTES;
         for number in 0..count {
             writer.make_writer().write_all(format!("{number}\n").as_bytes()).unwrap();
         }
