@@ -18,7 +18,7 @@ use crate::callgrind::counted_region;
 
 /// The default tolerance of the oracle.
 const TOLERANCE: f64 = 1e-9;
-/// So many rounds that the first ones, which cost more, do not dominate.
+/// Enough rounds that the first ones, which cost more, do not dominate.
 const ROUNDS: u64 = 1000;
 
 /// A hot path on one input.

@@ -67,7 +67,7 @@ fn check_amendments(
         let Some(next) = page["next"].as_u64() else { break };
         after = next;
     }
-    // Only the amendments change the version: nobody sets the status.
+    // Only amendments change the version here, because the status is never set.
     if (events, state["version"].as_u64()) != (amendments, Some(amendments + 1)) {
         let fault =
             format!("{amendments} amendments, {events} events, version {}", state["version"]);

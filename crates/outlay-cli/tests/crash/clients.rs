@@ -155,7 +155,7 @@ impl Client<'_> {
         assert!(matches!(answer.status, 200 | 503), "{answer:?}");
         if answer.status == 200 {
             let amendments = answer.body["amendments"].as_u64().unwrap_or(0);
-            let mut promises = self.promises.lock().expect("nobody panicked");
+            let mut promises = self.promises.lock().expect("no thread panicked");
             promises.amended = promises.amended.max(amendments);
         }
         Ok(())

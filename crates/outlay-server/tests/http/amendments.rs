@@ -19,8 +19,7 @@ use crate::support::database::Database;
 
 const TASKS: [&str; 4] = ["search", "social", "mail", "radio"];
 
-/// The problem after so many amendments: one task goes and another comes, and then the first comes
-/// back.
+/// The problem after a number of amendments: one task is replaced by another, and then returns.
 fn problem(amendments: usize) -> Value {
     let search = |scale: f64| json!({ "name": "search", "volume": 40, "current": 30, "curve": { "family": "exponential", "scale": scale } });
     let social = json!({ "name": "social", "volume": 2.5, "max": 60, "curve": { "family": "hill", "half_at": 20, "steepness": 2 } });
